@@ -354,6 +354,9 @@ decode_fn decode_limit_hold;
 /* native_limit_list.c */
 int native_limit_list(struct request *req);
 
+/* native_queue_count.c */
+int native_queue_count(struct request *req);
+
 /* native_queue_jobs.c */
 int native_queue_jobs(struct request *req);
 

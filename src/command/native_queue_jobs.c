@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "command/job_fields.h"
-#include "command/job_queue.h"
+#include "command/job_states.h"
 #include "command/options.h"
 #include "command/work.h"
 #include "engine/view.h"
@@ -26,33 +26,6 @@
 #define LOOKS_MAX 100000
 /* Bytes of jobs after which a call lists no more. */
 #define PAGE_BYTES ((size_t)1024 * 1024)
-
-enum {
-	STATE_WAITING = 1 << 0,
-	STATE_RUNNING = 1 << 1,
-	STATE_STALLED = 1 << 2,
-	STATE_SCHEDULED = 1 << 3,
-	STATE_DEPENDS = 1 << 4,
-	STATE_FAILED = 1 << 5,
-	STATE_COMPLETE = 1 << 6,
-	STATE_STARTED = 1 << 7, /* running, after JOB.START */
-	STATE_ANY = (1 << 8) - 1,
-};
-
-static const struct {
-	struct qless_str name;
-	unsigned states;
-} state_words[] = {
-	{ STR_INIT("waiting"), STATE_WAITING },
-	{ STR_INIT("running"), STATE_RUNNING | STATE_STARTED },
-	{ STR_INIT("reserved"), STATE_RUNNING },
-	{ STR_INIT("started"), STATE_STARTED },
-	{ STR_INIT("stalled"), STATE_STALLED },
-	{ STR_INIT("scheduled"), STATE_SCHEDULED },
-	{ STR_INIT("depends"), STATE_DEPENDS },
-	{ STR_INIT("failed"), STATE_FAILED },
-	{ STR_INIT("complete"), STATE_COMPLETE },
-};
 
 struct jobs_page {
 	unsigned states;
@@ -73,35 +46,6 @@ struct jobs_work {
 };
 
 /* ---- arguments ---- */
-
-/* Returns the states that a word stands for; 0 if it is none. */
-static unsigned find_states(struct qless_str word)
-{
-	for (size_t i = 0; i < sizeof state_words / sizeof *state_words; i++) {
-		if (str_equal_nocase(state_words[i].name, word))
-			return state_words[i].states;
-	}
-	return 0;
-}
-
-/* Reads the states from argument *at on. */
-static int parse_states(struct request *req, size_t *at, struct jobs_page *page)
-{
-	size_t first = *at;
-	unsigned states;
-
-	while (*at < req->nargs && (states = find_states(req->args[*at])) != 0) {
-		page->states |= states;
-		++*at;
-	}
-	if (*at > first)
-		return 0;
-	return request_fail(req, QLESS_EBADARG,
-			    "STATE must be \"waiting\", \"running\", \"reserved\", \"started\", "
-			    "\"stalled\", \"scheduled\", \"depends\", \"failed\" or "
-			    "\"complete\"; found \"%S\"",
-			    request_text(req, *at));
-}
 
 static int parse_cursor(struct request *req, struct qless_str text, struct jobs_page *page)
 {
@@ -159,7 +103,7 @@ static int parse_option(struct request *req, size_t *at, struct jobs_page *page)
 	if (*at >= req->nargs)
 		return options_fail_without_value(req, name);
 	if (is_state)
-		return parse_states(req, at, page);
+		return job_states_parse(req, at, &page->states);
 	if (is_cursor)
 		return parse_cursor(req, req->args[(*at)++], page);
 	if (is_count)
@@ -175,7 +119,7 @@ static int parse_page(struct request *req, struct jobs_page *ret)
 	for (size_t at = 1; rc == 0 && at < req->nargs;)
 		rc = parse_option(req, &at, ret);
 	if (ret->states == 0)
-		ret->states = STATE_ANY;
+		ret->states = JOB_ANY_STATE;
 	return rc;
 }
 
@@ -187,49 +131,6 @@ struct jobs_part {
 	int looked;
 };
 
-static bool is_started(const struct qless_job *job, const struct qless_job_info *info)
-{
-	struct qless_account account;
-
-	return info->carries && qless_job_account(job, &account) && account.is_started;
-}
-
-/* A lock that has expired counts as stalled, as in QUEUES and JOBS. */
-static unsigned state_of(const struct request *req, const struct qless_job *job,
-			 const struct qless_job_info *info)
-{
-	switch (info->state) {
-	case QLESS_WAITING:
-		return STATE_WAITING;
-	case QLESS_RUNNING:
-		if (info->expires <= req->now)
-			return STATE_STALLED;
-		return is_started(job, info) ? STATE_STARTED : STATE_RUNNING;
-	case QLESS_STALLED:
-		return STATE_STALLED;
-	case QLESS_SCHEDULED:
-		return STATE_SCHEDULED;
-	case QLESS_DEPENDS:
-		return STATE_DEPENDS;
-	case QLESS_FAILED:
-		return STATE_FAILED;
-	case QLESS_COMPLETE:
-		break;
-	}
-	return STATE_COMPLETE;
-}
-
-static bool is_listed(const struct request *req, const struct jobs_page *page,
-		      const struct qless_job *job)
-{
-	struct qless_job_info info;
-	struct qless_str queue;
-
-	qless_job_read(job, &info);
-	return (state_of(req, job, &info) & page->states) != 0 &&
-	       job_queue_find(req->engine, job, &info, &queue) && str_equal(queue, req->args[0]);
-}
-
 static void look_at(void *arg, const struct qless_job *job)
 {
 	struct jobs_part *part = arg;
@@ -239,14 +140,14 @@ static void look_at(void *arg, const struct qless_job *job)
 
 	part->looked++;
 	list->looks_left--;
-	if (!is_listed(req, &list->page, job))
+	qless_job_read(job, &info);
+	if (!job_states_match(req, list->page.states, job, &info))
 		return;
 	list->listed++;
 	if (list->page.fields.count != 0) {
 		job_fields_write(req, &list->page.fields, job);
 		return;
 	}
-	qless_job_read(job, &info);
 	reply_bulk(req->reply, info.jid);
 }
 

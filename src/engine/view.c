@@ -451,6 +451,22 @@ static void read_queue(const struct queue *queue, double now, struct view_queue_
 	ret->running -= ret->stalled;
 }
 
+uint64_t view_hash_seed(const struct qless *q)
+{
+	return q->hooks.hash_seed;
+}
+
+bool view_queue_figures(const struct qless *q, double now, struct qless_str name,
+			struct view_queue_figures *ret_figures)
+{
+	const struct queue *queue = queue_find(q, name);
+
+	if (queue == NULL)
+		return false;
+	read_queue(queue, now, ret_figures);
+	return true;
+}
+
 struct figures_visit {
 	double now;
 	view_queue_fn *visit;

@@ -145,6 +145,9 @@ void view_each(const struct qless *q, enum view_table table, view_name_fn *visit
 uint32_t view_scan(const struct qless *q, enum view_table table, uint32_t cursor,
 		   view_name_fn *visit, void *arg);
 
+/* The seed of the hashes of names, which clients do not know. */
+uint64_t view_hash_seed(const struct qless *q);
+
 /* view_scan() for jobs, without a search for each name. */
 uint32_t view_scan_jobs(const struct qless *q, uint32_t cursor,
 			void (*visit)(void *arg, const struct qless_job *job), void *arg);
@@ -226,6 +229,10 @@ struct view_queue_figures {
 typedef void view_queue_fn(void *arg, const struct view_queue_figures *queue);
 
 size_t view_queue_count(const struct qless *q);
+
+/* Returns false if there is no such queue. */
+bool view_queue_figures(const struct qless *q, double now, struct qless_str name,
+			struct view_queue_figures *ret_figures);
 
 /* All queues, in no order. */
 void view_each_queue(const struct qless *q, double now, view_queue_fn *visit, void *arg);

@@ -39,6 +39,7 @@ EXAMPLES = {
     "QUEUES: BPOP": Typed(before=ONE_JOB),
     "QUEUES: MPOP": Typed(before=ONE_JOB),
     "QUEUES: POP": Typed(before=ONE_JOB),
+    "QUEUES: QUEUE.COUNT": Typed(before=ONE_JOB),
     "QUEUES: QUEUE.JOBS": Typed(before=ONE_JOB),
     "RECURRING JOBS: RECUR.NEXT": Typed(any_number=True),
     "SCRIPTS": NotRun("the form of a call; EVALSHA has an example"),

@@ -196,6 +196,7 @@ static const struct optioned optioned[] = {
 	{ "LIMIT.SET a PER 2", NULL, { { "RATE", "1" } } },
 	{ "LIMIT.SET a RATE 1", NULL, { { "PER", "0.5" } } },
 	{ "MPOP w 1 q", NULL, { { "COUNT", "1" }, { "ORDER", "roundrobin" } } },
+	{ "QUEUE.COUNT q", NULL, { { "STATE", "waiting" } } },
 	{ "QUEUE.JOBS q", NULL, { { "STATE", "waiting" }, { "CURSOR", "0" }, { "COUNT", "5" } } },
 	{ "MULTIPUT w q 0",
 	  "jobs j k {}",
@@ -539,6 +540,19 @@ static const struct refusal refusals[] = {
 	  "BADARG PID must be a whole number from 1 to 2147483647; found \"0\"" },
 	{ "JOB.START running w NODE ''", "BADARG NODE must not be empty" },
 	{ "JOB.START running w HOST h", "BADARG Unknown option \"HOST\"" },
+	{ "QUEUE.COUNT q STATE none",
+	  "BADARG STATE must be \"waiting\", \"running\", \"reserved\", \"started\", "
+	  "\"stalled\", \"scheduled\", \"depends\", \"failed\" or \"complete\"; found "
+	  "\"none\"" },
+	{ "QUEUE.COUNT q BY", "BADARG Option \"BY\" has no value" },
+	{ "QUEUE.COUNT q BY color",
+	  "BADARG BY must name one or two of \"state\", \"klass\", \"priority\", "
+	  "\"remaining\", \"worker\" and \"group\"; found \"color\"" },
+	{ "QUEUE.COUNT q BY class",
+	  "BADARG BY must name one or two fields; found \"class\", did you mean \"klass\"?" },
+	{ "QUEUE.COUNT q BY klass KLASS", "BADARG BY names field \"KLASS\" twice" },
+	{ "QUEUE.COUNT q BY klass state worker",
+	  "BADARG BY must name one or two fields; found a third, \"worker\"" },
 	{ "QUEUE.JOBS q STATE waiting none", "BADARG Unknown option \"none\"" },
 	{ "QUEUE.JOBS q CURSOR x",
 	  "BADARG CURSOR must be 0 or the cursor of an earlier reply; found \"x\"" },
