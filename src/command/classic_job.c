@@ -460,6 +460,8 @@ int classic_pop(struct request *req)
 {
 	struct operation_outcome outcome;
 	struct operation op;
+	/* A single pop takes no more slots than it may: the engine sees to that. */
+	bool is_among_others = req->slots_left != NULL;
 	size_t room, slots = popping_begin(req);
 	int rc = decode_pop(req, &op);
 
@@ -469,14 +471,16 @@ int classic_pop(struct request *req)
 		rc = pop_find_room(req, &room);
 	if (rc < 0)
 		return rc;
-	op.pop.count = popping_limit(req, op.pop.count, slots);
+	if (is_among_others)
+		op.pop.count = popping_limit(req, op.pop.count, slots);
 	rc = pop_limit(req, &op, room);
 	op.pop.may_stop = true;
 	if (rc == 0)
 		rc = request_run(req, &op, &outcome);
 	if (rc < 0)
 		return rc;
-	popping_take(req, &outcome.jobs, &slots);
+	if (is_among_others)
+		popping_take(req, &outcome.jobs, &slots);
 	if (outcome.jobs.count == 0)
 		swapped_note_pop(req, op.pop.queue, op.pop.worker);
 	return answer_pop(req, &outcome);

@@ -33,14 +33,11 @@ static bool decode(struct request *req, struct qless_str text, struct qless_str 
 	return ok;
 }
 
-int raw_data_check(struct request *req, struct qless_str jid, struct qless_str text,
-		   enum json_kind *ret_kind, struct qless_str *ret_data)
+int raw_data_settle(struct request *req, struct qless_str jid, int rc, struct qless_str text,
+		    enum json_kind *ret_kind, struct qless_str *ret_data)
 {
-	int rc = request_json_text(req, "data", text, ret_kind);
-
-	*ret_data = text;
 	if (req->form == REQUEST_NATIVE) {
-		if ((rc == 0 && *ret_kind != JSON_FALSE) || rc == QLESS_ELIMIT || !is_raw(req, jid))
+		if (rc == QLESS_ELIMIT || !is_raw(req, jid))
 			return rc;
 		req->is_said = false;
 		*ret_kind = JSON_STRING;
