@@ -66,6 +66,7 @@ struct cli_options {
 	const char *hold;
 	const char *ttl;
 	const char *sort;
+	const char *count_by;
 	uint64_t width;
 	uint64_t limit;
 	uint64_t count;

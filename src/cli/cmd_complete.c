@@ -187,6 +187,8 @@ static void offer_value(const struct completion *c, const struct flag *row)
 					      "failed",	    "canceled",	    "lock_lost",
 					      "config_set", "config_unset", NULL };
 	static const char *const colours[] = { "auto", "always", "never", NULL };
+	static const char *const fields[] = { "state",	"klass", "priority", "remaining",
+					      "worker", "group", NULL };
 	static const char *const keys[] = { "waiting", "running", "failed", "name", NULL };
 
 	if (strcmp(row->value, "queue") == 0)
@@ -199,6 +201,8 @@ static void offer_value(const struct completion *c, const struct flag *row)
 		offer_kind(c, CLI_JIDS);
 	else if (strcmp(row->value, "states") == 0)
 		offer_words(c, states);
+	else if (strcmp(row->name, "count-by") == 0)
+		offer_words(c, fields);
 	else if (strcmp(row->value, "events") == 0)
 		offer_words(c, events);
 	else if (strcmp(row->name, "color") == 0)

@@ -75,6 +75,10 @@ void command_jobs(struct cli *cli)
 		.arg = &listing,
 	};
 
+	if (cli->options.count_by != NULL) {
+		command_jobs_count(cli);
+		return;
+	}
 	listing.now = cli_now(cli);
 	listing.t = table_new(columns, sizeof columns / sizeof columns[0], &cli->look);
 	paging_run(cli, &paging);

@@ -49,7 +49,14 @@ static const struct flag no_flags[] = { END_OF_FLAGS };
 
 static const struct flag failures_flags[] = { LIMIT, END_OF_FLAGS };
 
-static const struct flag jobs_flags[] = { STATES, CLASS, LIMIT, END_OF_FLAGS };
+static const struct flag jobs_flags[] = {
+	STATES,
+	CLASS,
+	LIMIT,
+	TEXT("count-by", 0, count_by, "field[,field]",
+	     "count the jobs by state, klass, priority, remaining, worker or group"),
+	END_OF_FLAGS,
+};
 
 static const struct flag limit_flags[] = {
 	TEXT("concurrency", 0, concurrency, "n", "jobs that run at the same time"),

@@ -12,18 +12,12 @@ struct qless_str paging_field(const struct client_reply *fields, const char *nam
 	return STR("");
 }
 
-static void add_states(struct query *q, const char *states)
+void paging_add_states(struct query *q, const char *states)
 {
 	if (states == NULL || states[0] == '\0')
 		return;
 	query_text(q, "STATE");
-	while (*states != '\0') {
-		size_t len = strcspn(states, ",");
-
-		if (len > 0)
-			query_add(q, str_make(states, len));
-		states += len + (states[len] == ',');
-	}
+	query_list(q, states);
 }
 
 static void make_request(const struct paging *paging, const struct buf *cursor, uint64_t left,
@@ -31,7 +25,7 @@ static void make_request(const struct paging *paging, const struct buf *cursor, 
 {
 	query_text(q, "QUEUE.JOBS");
 	query_text(q, paging->queue);
-	add_states(q, paging->states);
+	paging_add_states(q, paging->states);
 	query_text(q, "CURSOR");
 	query_add(q, buf_str(cursor));
 	query_text(q, "COUNT");

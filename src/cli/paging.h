@@ -28,6 +28,9 @@ struct paging {
 /* Returns false after a message. */
 bool paging_run(struct cli *cli, const struct paging *paging);
 
+/* Adds the option STATE with states that commas separate, unless there are none. */
+void paging_add_states(struct query *q, const char *states);
+
 /* The text of a field of a job, with every byte as it is. */
 struct qless_str paging_field(const struct client_reply *fields, const char *name);
 

@@ -42,6 +42,17 @@ void query_words(struct query *q, const char *words)
 	}
 }
 
+void query_list(struct query *q, const char *words)
+{
+	while (*words != '\0') {
+		size_t len = strcspn(words, ",");
+
+		if (len > 0)
+			query_add(q, str_make(words, len));
+		words += len + (words[len] == ',');
+	}
+}
+
 void query_json_list(struct query *q, const char *names)
 {
 	struct buf list = BUF_INIT(BUF_NO_MAX);

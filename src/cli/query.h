@@ -25,6 +25,9 @@ void query_number(struct query *q, double number);
 /* Adds the words of a text that are separated by blanks. */
 void query_words(struct query *q, const char *words);
 
+/* Adds the words of a text that are separated by commas. */
+void query_list(struct query *q, const char *words);
+
 /* Adds a JSON array of the names in a text, which commas separate. */
 void query_json_list(struct query *q, const char *names);
 

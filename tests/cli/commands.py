@@ -82,6 +82,27 @@ def jobs_are_selected_by_state_class_and_number():
     contains("BADARG", qless("jobs", "mail", "--state", "bogus", expect=1).err)
 
 
+def jobs_are_counted_by_fields():
+    for i in range(3):
+        put("mail", f"a{i}", klass="A")
+    put("mail", "b", "priority", 5, klass="B")
+    equal(["b"], pop("mail"))
+    shows("""\
+STATE  KLASS  JOBS
+waiting  A  3
+running  B  1""", "jobs", "mail", "--count-by", "state,KLASS")
+    shows("""\
+WORKER  JOBS
+-  3
+w1  1""", "jobs", "mail", "--count-by", "worker")
+    equal([{"priority": "0", "count": 3}],
+          as_json_lines("jobs", "mail", "--count-by", "priority", "--state", "waiting"))
+    equal(1, len(as_json_lines("jobs", "mail", "--count-by", "state", "--limit", "1")))
+    contains("BADARG", qless("jobs", "mail", "--count-by", "color", expect=1).err)
+    contains("--class", qless("jobs", "mail", "--count-by", "state", "--class", "A",
+                              expect=2).err)
+
+
 def lines_and_memory(*arguments):
     """The number of lines that qless prints, and the most memory that it has used."""
     script = ("import resource, subprocess, sys\n"
@@ -568,6 +589,7 @@ if __name__ == "__main__":
         a_narrow_table_leaves_columns_out,
         jobs_of_a_queue_are_listed,
         jobs_are_selected_by_state_class_and_number,
+        jobs_are_counted_by_fields,
         a_long_list_takes_little_memory,
         a_job_is_shown_with_everything,
         a_running_job_shows_its_lock,
