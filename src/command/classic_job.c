@@ -300,6 +300,17 @@ static int decode_put_args(struct request *req, struct qless_put *put)
 	return 0;
 }
 
+/* Leave the bytes of a raw job as they are, if the put has what the client has read. A native PUT
+ * states whether the data is raw. */
+static void keep_raw(struct request *req, enum term_user user, struct qless_put *put)
+{
+	if ((req->form == REQUEST_NATIVE && user == TERM_OF_PUT) ||
+	    (put->terms != NULL && put->terms->is_raw))
+		return;
+	if (raw_data_find(req, put->jid, put->data, &put->data))
+		term_add_raw(req, &put->terms);
+}
+
 /* `user` is the kind of the command. */
 static int decode_put_of(struct request *req, struct operation *op, enum term_user user)
 {
@@ -313,6 +324,8 @@ static int decode_put_of(struct request *req, struct operation *op, enum term_us
 		rc = read_put_options(req, 6, user, &options);
 		rc = rc < 0 ? rc : put_options_decode(req, &options, &op->put);
 	}
+	if (rc == 0)
+		keep_raw(req, user, &op->put);
 	if (rc == 0 && op->put.terms != NULL)
 		rc = term_unique_decode(req, op->put.terms, op->put.klass, op->put.data,
 					op->put.terms->is_raw);
@@ -768,18 +781,18 @@ static int decode_complete_args(struct request *req, bool has_data, struct qless
 	return 0;
 }
 
-/* The unique key of the job in its next queue. */
+/* The unique key of the job in its next queue. Without the job, the engine refuses the call,
+ * whatever the key is. */
 static int decode_complete_key(struct request *req, const struct qless_complete *complete)
 {
+	struct qless_job_info info = { .klass = STR("") };
 	const struct qless_job *job;
-	struct qless_job_info info;
 
 	if (complete->terms == NULL || !complete->terms->has_unique)
 		return 0;
 	job = qless_get(req->engine, complete->jid);
-	if (job == NULL)
-		return 0; /* the engine refuses the call */
-	qless_job_read(job, &info);
+	if (job != NULL)
+		qless_job_read(job, &info);
 	return term_unique_decode(req, complete->terms, info.klass, complete->data, info.is_raw);
 }
 

@@ -4,6 +4,9 @@
  * A native command about a raw job gives its data as bytes. The forms of the reference have JSON
  * alone, so there a raw job has the data {"base64":"..."}. A client that returns it leaves the
  * bytes as they are. Any other JSON becomes the data as it is.
+ *
+ * Clients that move a job put it again with the data that they have read. They know nothing of raw
+ * jobs, so {"base64":"..."} stands for bytes there, too.
  */
 #ifndef COMMAND_RAW_DATA_H
 #define COMMAND_RAW_DATA_H
@@ -28,5 +31,10 @@ static inline int raw_data_check(struct request *req, struct qless_str jid, stru
 		return 0;
 	return raw_data_settle(req, jid, rc, text, ret_kind, ret_data);
 }
+
+/* Whether the data of a put without the option `raw` stands for the bytes of a job that is raw.
+ * *ret_data is the bytes then. */
+bool raw_data_find(struct request *req, struct qless_str jid, struct qless_str text,
+		   struct qless_str *ret_data);
 
 #endif

@@ -96,6 +96,10 @@ static int decode_unique(struct request *req, const struct qless_str *value,
 {
 	if (value->len == 0)
 		return request_fail(req, QLESS_EBADARG, "unique must not be empty");
+	/* The engine takes only such bytes that are not UTF-8. */
+	if (qless_is_args_key(*value))
+		return request_fail(req, QLESS_EBADARG, "The unique key is not UTF-8: \"%S\"",
+				    *value);
 	terms->has_unique = true;
 	terms->unique.key = str_equal_nocase(*value, STR("args")) ? STR("") : *value;
 	return 0;
@@ -307,15 +311,27 @@ int term_options_decode(struct request *req, const struct term_options *options,
 	return rc;
 }
 
-void term_add_number(struct request *req, const struct qless_terms **terms)
+static struct qless_terms *need_terms(struct request *req, const struct qless_terms **terms)
 {
-	struct qless_terms *numbered = &req->scratch->decoded.terms;
+	struct qless_terms *needed = &req->scratch->decoded.terms;
 
 	if (*terms == NULL)
-		*numbered = (struct qless_terms){ 0 };
+		*needed = (struct qless_terms){ 0 };
+	*terms = needed;
+	return needed;
+}
+
+void term_add_number(struct request *req, const struct qless_terms **terms)
+{
+	struct qless_terms *numbered = need_terms(req, terms);
+
 	numbered->has_number = true;
 	numbered->number = req->last_number;
-	*terms = numbered;
+}
+
+void term_add_raw(struct request *req, const struct qless_terms **terms)
+{
+	need_terms(req, terms)->is_raw = true;
 }
 
 /* ---- walks ---- */

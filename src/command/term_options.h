@@ -90,5 +90,7 @@ struct qless_str term_unique_text(struct qless_str key, char room[TERM_ARGS_TEXT
 /* Add the number that the server gave to the last job of the request to its terms, which may be
  * NULL. */
 void term_add_number(struct request *req, const struct qless_terms **terms);
+/* Let the data of a put be bytes. The terms may be NULL. */
+void term_add_raw(struct request *req, const struct qless_terms **terms);
 
 #endif

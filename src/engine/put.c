@@ -15,9 +15,8 @@
 #include "engine/queue.h"
 #include "engine/run.h"
 #include "engine/tag.h"
-#include "engine/unique.h"
-#include "engine/unique.h"
 #include "engine/terms.h"
+#include "engine/unique.h"
 #include "engine/worker.h"
 
 #define DEFAULT_RETRIES 5

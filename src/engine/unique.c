@@ -85,7 +85,7 @@ int unique_check(struct qless *q, enum qless_operation operation, const struct q
 {
 	if (unique->key.len == 0)
 		return engine_fail_text(q, operation, QLESS_WHY_LIMIT_NAME, "unique", STR("empty"));
-	if (!qless_is_args_key(unique->key) && limit_check_name(q, "unique", unique->key) < 0)
+	if (!qless_is_args_key(unique->key) && limit_check_name(q, "unique key", unique->key) < 0)
 		return engine_fail_during(q, operation);
 	if (unique->until != QLESS_UNTIL_SECONDS)
 		return 0;

@@ -300,6 +300,28 @@ static void classic_workers_return_raw_data_as_they_read_it(void)
 	ASSERT_HAS(RAW("eyJiYXNlNjQiOjd9"), "GET", "a");
 }
 
+static void raw_jobs_that_clients_move_keep_their_bytes(void)
+{
+	ASSERT_BEGINS("$1", &f, "PUT", "me", "q", "a", "k", "one", "0", "raw");
+	ASSERT_BEGINS("$1", &f, "REQUEUE", "me", "r", "a", "k", "{\"base64\":\"b25l\"}", "0");
+	ASSERT_HAS(RAW("b25l") ",", "GET", "a");
+	ASSERT_HAS(",\"raw\":true", "GET", "a");
+	ASSERT_BEGINS("$1", &f, "QLESS", "put", "1", "me", "q", "a", "k", "{\"base64\": \"dHdv\"}",
+		      "0", "priority", "3");
+	ASSERT_HAS(RAW("dHdv") ",", "GET", "a");
+	ASSERT_HAS(",\"raw\":true", "GET", "a");
+	ASSERT_BEGINS("$1", &f, "QLESS", "requeue", "1", "me", "q", "a", "k",
+		      "{\"base64\":\"b25l\"}", "0");
+	ASSERT_HAS(",\"raw\":true", "GET", "a");
+	/* A native put states the data anew, and other JSON is data as it is. */
+	ASSERT_BEGINS("$1", &f, "QLESS", "requeue", "1", "me", "q", "a", "k", "{\"base64\":7}",
+		      "0");
+	ASSERT_LACKS("\"raw\"", "GET", "a");
+	ASSERT_BEGINS("$1", &f, "PUT", "me", "q", "b", "k", "one", "0", "raw");
+	ASSERT_BEGINS("$1", &f, "PUT", "me", "q", "b", "k", "{\"base64\":\"b25l\"}", "0");
+	ASSERT_LACKS("\"raw\"", "GET", "b");
+}
+
 static void raw_data_can_be_unique(void)
 {
 	ASSERT_NATIVE("$1\r\na\r\n", &f, "PUT", "me", "q", "a", "k", "[one", "0", "raw", "unique",
@@ -360,6 +382,7 @@ int main(void)
 	RUN_TEST(raw_data_is_shown_in_base64);
 	RUN_TEST(workers_return_raw_data_to_raw_jobs);
 	RUN_TEST(classic_workers_return_raw_data_as_they_read_it);
+	RUN_TEST(raw_jobs_that_clients_move_keep_their_bytes);
 	RUN_TEST(raw_data_can_be_unique);
 	RUN_TEST(data_that_is_not_json_needs_the_option_raw);
 	return UNITY_END();

@@ -184,10 +184,14 @@ static void invalid_options_are_refused(void)
 		       PUT("a", "unique", "key", "unique", "key"));
 	ASSERT_REFUSED("-BADARG", PUT("a", "unique"));
 	ASSERT_REFUSED("-BADARG", PUT("a", "unique", "key", "until"));
-	ASSERT_REFUSED("-BADARG The unique is not UTF-8", PUT("a", "unique", "\xff"));
+	ASSERT_REFUSED("-BADARG The unique key is not UTF-8", PUT("a", "unique", "\xff"));
+	ASSERT_REFUSED("-BADARG The unique key is not UTF-8", PUT("a", "unique",
+								  "\xff"
+								  "0123456789abcdef"));
 	ASSERT_REFUSED("-BADJSON", PUT_DATA("a", "{\"x\":}", "unique", "args"));
 	ASSERT_REFUSED("-BADARG Option \"unique\" needs the option \"next\"", "COMPLETE", "a", "w",
 		       "q", "{}", "unique", "key");
+	ASSERT_REFUSED("-NOJOB", "COMPLETE", "none", "w", "q", "{}", "next", "q", "unique", "args");
 	ASSERT_REFUSED("-BADARG Unknown option \"replace\"", "RECUR", "q", "r", "k", "{}",
 		       "interval", "60", "0", "unique", "key", "replace");
 }

@@ -607,9 +607,9 @@ static void invalid_keys_and_times_are_refused(void)
 
 	qless_set_limits(q, &limits);
 	ASSERT_REFUSED(QLESS_EBADARG, "put: unique must not be empty", "", QLESS_UNTIL_FINISHED, 0);
-	ASSERT_REFUSED(QLESS_ELIMIT, "put: unique is longer than max-name-length (8 bytes)",
+	ASSERT_REFUSED(QLESS_ELIMIT, "put: unique key is longer than max-name-length (8 bytes)",
 		       "123456789", QLESS_UNTIL_FINISHED, 0);
-	ASSERT_REFUSED(QLESS_EBADARG, "put: unique is not UTF-8: \"\\u00ff\"", "\xff",
+	ASSERT_REFUSED(QLESS_EBADARG, "put: unique key is not UTF-8: \"\\u00ff\"", "\xff",
 		       QLESS_UNTIL_FINISHED, 0);
 	ASSERT_REFUSED(QLESS_EBADARG, "put: until must be greater than 0: 0", "k",
 		       QLESS_UNTIL_SECONDS, 0);
