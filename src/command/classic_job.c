@@ -785,7 +785,7 @@ static int decode_complete_args(struct request *req, bool has_data, struct qless
  * whatever the key is. */
 static int decode_complete_key(struct request *req, const struct qless_complete *complete)
 {
-	struct qless_job_info info = { .klass = STR("") };
+	struct qless_job_info info = { .klass = STR(""), .is_raw = true };
 	const struct qless_job *job;
 
 	if (complete->terms == NULL || !complete->terms->has_unique)

@@ -192,6 +192,7 @@ static void invalid_options_are_refused(void)
 	ASSERT_REFUSED("-BADARG Option \"unique\" needs the option \"next\"", "COMPLETE", "a", "w",
 		       "q", "{}", "unique", "key");
 	ASSERT_REFUSED("-NOJOB", "COMPLETE", "none", "w", "q", "{}", "next", "q", "unique", "args");
+	ASSERT_REFUSED("-NOJOB", "COMPLETE", "none", "w", "q", "next", "q", "unique", "args");
 	ASSERT_REFUSED("-BADARG Unknown option \"replace\"", "RECUR", "q", "r", "k", "{}",
 		       "interval", "60", "0", "unique", "key", "replace");
 }
