@@ -49,7 +49,7 @@ void terms_discard(struct job_terms *terms)
 
 size_t terms_bytes(const struct job_terms *terms)
 {
-	return sizeof *terms;
+	return sizeof *terms + unique_claim_bytes(&terms->unique);
 }
 
 struct qless_str qless_backoff_text(enum qless_backoff_kind kind)

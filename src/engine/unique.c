@@ -322,10 +322,13 @@ size_t qless_unique_count(const struct qless *q)
 	return hash_count(&q->unique_keys);
 }
 
-size_t unique_bytes(const struct qless *q)
+size_t unique_claim_bytes(const struct unique_claim *claim)
 {
-	return hash_memory(&q->unique_keys) +
-	       hash_count(&q->unique_keys) * (sizeof(struct unique_key) + QLESS_ARGS_KEY_BYTES);
+	const struct unique_key *key = claim->key;
+
+	if (key == NULL)
+		return 0;
+	return (sizeof *key + key->hash.aux + sizeof(struct hash_node *)) / key->claims;
 }
 
 bool unique_discard_one(struct qless *q)

@@ -79,7 +79,7 @@ void unique_rebuild(struct qless *q);
 
 /* Free a key for qless_free_some(). Returns false if there was none left. */
 bool unique_discard_one(struct qless *q);
-/* Bytes of the table and the keys, roughly. */
-size_t unique_bytes(const struct qless *q);
+/* Bytes of the part of its key that falls to a claim. */
+size_t unique_claim_bytes(const struct unique_claim *claim);
 
 #endif

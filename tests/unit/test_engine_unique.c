@@ -9,6 +9,7 @@
 #include "engine/state.h"
 #include "engine/terms.h"
 #include "engine/unique.h"
+#include "engine/view.h"
 
 void setUp(void)
 {
@@ -759,6 +760,22 @@ static void a_repair_of_the_table_is_made_once(void)
 	ASSERT_HOLDER("a", 2);
 }
 
+static uint64_t index_bytes(const char *key)
+{
+	struct qless_terms terms = with_key(key, QLESS_UNTIL_FINISHED, 0);
+	struct view_memory memory = { 0 };
+
+	put_terms(0, "a", &terms);
+	view_queue_memory(q, STR("q"), SIZE_MAX, &memory);
+	TEST_ASSERT_EQUAL_UINT64(1, memory.jobs);
+	return memory.index;
+}
+
+static void the_memory_of_a_job_has_its_key(void)
+{
+	TEST_ASSERT_EQUAL_UINT64(index_bytes("k") + 20, index_bytes("k-and-20-more-letters"));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -802,5 +819,6 @@ int main(int argc, char **argv)
 	RUN(a_snapshot_has_keys_claims_and_holders);
 	RUN(damage_of_the_table_is_found_and_repaired);
 	RUN(a_repair_of_the_table_is_made_once);
+	RUN(the_memory_of_a_job_has_its_key);
 	return UNIT_RESULT();
 }
