@@ -49,8 +49,8 @@ static bool is_started(const struct qless_job *job, const struct qless_job_info 
 	return info->carries && qless_job_account(job, &account) && account.is_started;
 }
 
-unsigned job_states_of(const struct request *req, const struct qless_job *job,
-		       const struct qless_job_info *info)
+static unsigned state_of(const struct request *req, const struct qless_job *job,
+			 const struct qless_job_info *info)
 {
 	switch (info->state) {
 	case QLESS_WAITING:
@@ -73,11 +73,14 @@ unsigned job_states_of(const struct request *req, const struct qless_job *job,
 	return JOB_COMPLETE;
 }
 
-bool job_states_match(const struct request *req, unsigned states, const struct qless_job *job,
-		      const struct qless_job_info *info)
+unsigned job_states_match(const struct request *req, unsigned states, const struct qless_job *job,
+			  const struct qless_job_info *info)
 {
+	unsigned state = state_of(req, job, info) & states;
 	struct qless_str queue;
 
-	return (job_states_of(req, job, info) & states) != 0 &&
-	       job_queue_find(req->engine, job, info, &queue) && str_equal(queue, req->args[0]);
+	if (state == 0 || !job_queue_find(req->engine, job, info, &queue) ||
+	    !str_equal(queue, req->args[0]))
+		return 0;
+	return state;
 }

@@ -26,7 +26,7 @@
 
 /* A job while it is counted. */
 struct count_source {
-	struct qless_job_info info;
+	const struct qless_job_info *info;
 	unsigned state;
 	bool splits_running; /* reserved and started are told apart */
 	char number[NUM_MAX];
@@ -75,27 +75,27 @@ static struct qless_str read_state(struct count_source *of)
 
 static struct qless_str read_klass(struct count_source *of)
 {
-	return of->info.klass;
+	return of->info->klass;
 }
 
 static struct qless_str read_priority(struct count_source *of)
 {
-	return number_text(of, of->info.priority);
+	return number_text(of, of->info->priority);
 }
 
 static struct qless_str read_remaining(struct count_source *of)
 {
-	return number_text(of, of->info.remaining);
+	return number_text(of, of->info->remaining);
 }
 
 static struct qless_str read_worker(struct count_source *of)
 {
-	return name_or_null(of->info.state == QLESS_RUNNING ? of->info.worker : STR(""));
+	return name_or_null(of->info->state == QLESS_RUNNING ? of->info->worker : STR(""));
 }
 
 static struct qless_str read_group(struct count_source *of)
 {
-	return name_or_null(of->info.has_failure ? of->info.failure.group : STR(""));
+	return name_or_null(of->info->has_failure ? of->info->failure.group : STR(""));
 }
 
 static const struct count_field {
@@ -299,7 +299,7 @@ static void count_values(struct count_work *count, const struct qless_job_info *
 	struct qless_str values[JOB_TALLY_FIELDS_MAX];
 
 	for (size_t i = 0; i < count->call.field_count; i++) {
-		sources[i].info = *info;
+		sources[i].info = info;
 		sources[i].state = state;
 		sources[i].splits_running = count->call.splits_running;
 		values[i] = count->call.fields[i]->read(&sources[i]);
@@ -316,9 +316,9 @@ static void look_at(void *arg, const struct qless_job *job)
 
 	part->looked++;
 	qless_job_read(job, &info);
-	if (!job_states_match(part->req, count->call.states, job, &info))
+	state = job_states_match(part->req, count->call.states, job, &info);
+	if (state == 0)
 		return;
-	state = job_states_of(part->req, job, &info);
 	if (count->tally != NULL)
 		count_values(count, &info, state);
 	else

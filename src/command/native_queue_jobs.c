@@ -141,7 +141,7 @@ static void look_at(void *arg, const struct qless_job *job)
 	part->looked++;
 	list->looks_left--;
 	qless_job_read(job, &info);
-	if (!job_states_match(req, list->page.states, job, &info))
+	if (job_states_match(req, list->page.states, job, &info) == 0)
 		return;
 	list->listed++;
 	if (list->page.fields.count != 0) {

@@ -144,6 +144,23 @@ static void long_listings_take_short_turns(void)
 	expect_short_turns("QLESS peek 1e11 q 1000000", "$");
 }
 
+static void a_long_count_takes_short_turns(void)
+{
+	expect_short_turns("QUEUE.COUNT q BY state klass", "*1\r\n*3\r\n$7\r\nwaiting\r\n");
+	expect_short_turns("QUEUE.COUNT q STATE waiting complete",
+			   "*4\r\n$7\r\nwaiting\r\n:30000\r\n$8\r\ncomplete\r\n:0\r\n");
+	TEST_ASSERT_GREATER_THAN_INT64(5, peer_ask_number(p, "INFO stats", "eventloop_cycles:"));
+}
+
+static void a_count_that_takes_too_long_for_a_transaction_is_refused(void)
+{
+	ASK(p, "MULTI", "+OK\r\n");
+	ASK(p, "QUEUE.COUNT q BY state", "+QUEUED\r\n");
+	ASK(p, "QUEUE.COUNT q STATE scheduled", "+QUEUED\r\n");
+	ASK_HAS(p, "EXEC", "too long for a transaction");
+	ASK_HAS(p, "QUEUE.COUNT q STATE scheduled", "$9\r\nscheduled\r\n:0\r\n");
+}
+
 #define CROWD 60
 
 static void a_crowd_of_long_listings_takes_short_turns(void)
@@ -406,6 +423,8 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(long_listings_take_short_turns);
+	RUN(a_long_count_takes_short_turns);
+	RUN(a_count_that_takes_too_long_for_a_transaction_is_refused);
 	RUN(a_crowd_of_long_listings_takes_short_turns);
 	RUN(long_listings_of_jobs_take_short_turns);
 	RUN(a_long_list_of_channels_takes_short_turns);

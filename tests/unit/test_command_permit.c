@@ -184,6 +184,7 @@ static const char *const denied[] = {
 	"MULTICOMPLETE bw bank b-run {}",
 	"POP bank bw 1",
 	"PEEK bank 1",
+	"QUEUE.COUNT bank BY state",
 	"LENGTH bank",
 	"QUEUES bank",
 	"STATS bank 1000",
