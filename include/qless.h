@@ -783,6 +783,17 @@ QLESS_CHECK int qless_job_meta(struct qless *q, double now, const struct qless_m
 QLESS_CHECK int qless_job_delete(struct qless *q, double now, const struct qless_str *jids,
 				 size_t count, uint64_t *ret_count);
 
+/*
+ * Failed jobs are kept for ever, unless the options failed-history (seconds) or
+ * failed-history-count say otherwise. The engine deletes none by itself. A program asks for the
+ * next one, and deletes it with qless_job_delete(). Jobs on which others depend are left out.
+ */
+
+/* When the oldest failed job is to be deleted, and which: INFINITY if none is, -INFINITY if there
+ * are more than failed-history-count. A search takes O(log n). If it was not over after a number of
+ * jobs that are left out, it returns -INFINITY, and ret_jid->ptr is NULL: call again. */
+double qless_next_failed_sweep(struct qless *q, struct qless_str *ret_jid);
+
 struct qless_retry {
 	struct qless_str jid;
 	struct qless_str queue; /* another queue moves the job there */

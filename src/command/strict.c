@@ -287,7 +287,18 @@ int strict_recur_update(struct request *req, const struct operation *op)
 	return rc;
 }
 
-/* The engine refuses a value that is no number, so that is not checked here. */
+/* The engine accepts any text as the value of such an option, because old logs may have it. */
+static bool is_lenient(struct qless_str name)
+{
+	struct qless_str queue;
+
+	return str_strip_suffix(name, STR("-runtime"), &queue) ||
+	       str_strip_suffix(name, STR("-start-timeout"), &queue) ||
+	       str_equal(name, STR("failed-history")) ||
+	       str_equal(name, STR("failed-history-count"));
+}
+
+/* The engine refuses a value of other options that is no number, so that is not checked here. */
 int strict_config_set(struct request *req, const struct operation *op)
 {
 	struct qless_str name = op->config.name, value = op->config.value, queue;
@@ -301,13 +312,16 @@ int strict_config_set(struct request *req, const struct operation *op)
 		return request_fail(req, QLESS_EBADARG,
 				    "The value of \"%S\" must be priority or fair; found \"%S\"",
 				    name, value);
-	/* The engine accepts such a time that is no number, because old logs may have one. */
-	is_text = !text_is_number(value, &number) &&
-		  !str_strip_suffix(name, STR("-runtime"), &queue) &&
-		  !str_strip_suffix(name, STR("-start-timeout"), &queue);
-	if (!qless_option_range(name, &min, &max) || is_text ||
-	    (num_parse_decimal(value, &number) && number >= min && number <= max))
+	is_text = !text_is_number(value, &number) && !is_lenient(name);
+	if (!qless_option_range(name, &min, &max) || is_text)
 		return 0;
+	if (num_parse_decimal(value, &number) && number >= min && number <= max) {
+		if (!str_equal(name, STR("failed-history-count")) || number == floor(number))
+			return 0;
+		return request_fail(req, QLESS_EBADARG,
+				    "The value of \"%S\" must be a whole number; found \"%S\"",
+				    name, value);
+	}
 	return request_fail(req, QLESS_EBADARG,
 			    "The value of \"%S\" must be from %g to %g; found \"%S\"", name, min,
 			    max, value);

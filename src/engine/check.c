@@ -11,6 +11,7 @@
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/fail.h"
+#include "engine/failed_history.h"
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/lists.h"
@@ -393,9 +394,12 @@ static void check_group(struct check *c, const struct group *group)
 	check_list(c, &group->jobs, "jobs of group", intern_str(group->name));
 	expect(c, skiplist_count(&group->jobs) > 0, "group", intern_str(group->name),
 	       "should have been freed");
-	for (node = skiplist_first(&group->jobs); node != NULL; node = skiplist_next(node))
+	for (node = skiplist_first(&group->jobs); node != NULL; node = skiplist_next(node)) {
 		expect(c, node->score <= c->q->failure_number, "group", intern_str(group->name),
 		       "has a failure with a number above the last one");
+		expect(c, failed_history_finds(c->q, group, job_from_node(node)), "group",
+		       intern_str(group->name), "has a job that the sweep passes over");
+	}
 	c->listed += skiplist_count(&group->jobs);
 }
 
@@ -493,6 +497,8 @@ static void check_tallies(struct check *c)
 	       "is wrong");
 	expect(c, q->busy_count == t.busy, "number of", STR("workers with jobs"), "is wrong");
 	expect(c, q->group_count == t.groups, "number of", STR("groups"), "is wrong");
+	expect(c, failed_history_is_sound(q), "heap of", STR("failed jobs"),
+	       "does not match the groups");
 	expect(c, q->all_queues.count == t.queues, "number of", STR("queues"), "is wrong");
 	expect(c, q->paused_count == t.paused, "number of", STR("paused queues"), "is wrong");
 }

@@ -13,6 +13,7 @@
 
 #include "engine/engine_int.h"
 #include "engine/error.h"
+#include "engine/failed_history.h"
 #include "engine/job.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
@@ -100,6 +101,8 @@ static __attribute__((noinline)) void unlink_jobs(struct qless *q, struct qless_
 	assert(q->depending_count > 0 && q->depended_count > 0);
 	edge_remove(&job_extra(on)->dependents, edge->twin, &q->depended_count);
 	edge_remove(&job_extra(job)->dependencies, edge, &q->depending_count);
+	if (on->state == QLESS_FAILED && on->node.linked && dependents_of(on) == NULL)
+		failed_history_free(q, on);
 	job_release_extra(on);
 	if (on != job)
 		job_release_extra(job);

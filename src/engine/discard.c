@@ -256,6 +256,7 @@ static void discard_rest(struct qless *q)
 	heap_done(&q->due);
 	heap_done(&q->ticks);
 	heap_done(&q->runs);
+	heap_done(&q->failures);
 	free(q->queues_out.items);
 	free(q->queue_counts);
 	free(q->worker_counts);

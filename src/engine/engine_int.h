@@ -92,6 +92,7 @@ struct qless {
 	struct heap due;	     /* queues by when something next falls due in them */
 	struct heap ticks;	     /* schedules by their next tick */
 	struct heap runs;	     /* runs with a runtime by when they are over */
+	struct heap failures;	     /* groups by their oldest job, see failed_history.h */
 	double due_taken;	     /* the latest `now` of qless_take_due() */
 	struct queue *first_woken;   /* queues that woke and were not taken, oldest first */
 	struct queue *last_woken;
@@ -108,6 +109,8 @@ struct qless {
 	uint64_t most_dependents; /* the most that a job has had; never too low */
 	uint64_t busy_count;	  /* workers that hold something */
 	uint64_t group_count;
+	uint64_t failed_count;	 /* jobs that failed */
+	bool are_failures_stale; /* a repair changed groups: see failed_history_forget() */
 	uint64_t paused_count;
 
 	struct engine_error error;

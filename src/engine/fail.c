@@ -12,6 +12,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/event.h"
+#include "engine/failed_history.h"
 #include "engine/history.h"
 #include "engine/job.h"
 #include "engine/limit.h"
@@ -41,6 +42,7 @@ void group_release(struct qless *q, struct group *group)
 	if (skiplist_count(&group->jobs) > 0)
 		return;
 	assert(q->group_count > 0);
+	heap_remove(&q->failures, &group->oldest);
 	skiplist_done(&group->jobs);
 	group->name->user = NULL;
 	intern_unref(&q->group_names, group->name);
@@ -58,6 +60,8 @@ struct group *group_need(struct qless *q, struct intern *name)
 	group = mem_alloc(sizeof(*group));
 	group->name = intern_ref(name);
 	skiplist_init(&group->jobs, job_member);
+	heap_node_init(&group->oldest);
+	heap_insert(&q->failures, &group->oldest, INFINITY);
 	name->user = group;
 	q->group_count++;
 	return group;
@@ -76,8 +80,8 @@ static void settle(struct qless *q, struct qless_job *job)
 	assert(job_extra(job) != NULL && job_extra(job)->failure != NULL);
 	job_set_worker(q, job, NULL);
 	job->expires = 0;
-	group_need(q, job_extra(job)->failure->group);
 	q->failure_number += 1;
+	failed_history_add(q, group_need(q, job_extra(job)->failure->group), q->failure_number);
 	job_place_as(q, job, QLESS_FAILED, q->failure_number);
 	stats_count(q, job->queue, q->now, COUNTER_FAILURES);
 	stats_count(q, job->queue, q->now, COUNTER_FAILED);

@@ -5,12 +5,14 @@
 #define ENGINE_FAIL_H
 
 #include "qless.h"
+#include "util/heap.h"
 #include "util/intern.h"
 #include "util/skiplist.h"
 
 struct group {
 	struct intern *name;
 	struct skiplist jobs;
+	struct heap_node oldest; /* in qless.failures, see failed_history.h */
 };
 
 struct group *group_find(const struct qless *q, struct qless_str name);

@@ -23,6 +23,7 @@
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/fail.h"
+#include "engine/failed_history.h"
 #include "engine/job.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
@@ -648,6 +649,7 @@ size_t qless_repair(struct qless *q, double now, const struct qless_repair *repa
 	q->has_aimed = false;
 	if (!engine_begin(q, now))
 		return 0;
+	failed_history_forget(q);
 	limits_suspend(q);
 	for (size_t i = 0; i < count; i++) {
 		const struct qless_repair *r = &repairs[i];

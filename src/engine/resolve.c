@@ -17,6 +17,7 @@
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/fail.h"
+#include "engine/failed_history.h"
 #include "engine/job.h"
 #include "engine/lists.h"
 #include "engine/named_limit.h"
@@ -469,6 +470,7 @@ size_t qless_resolve(struct qless *q, double now)
 	if (findings == 0 || !engine_begin(q, now))
 		return 0;
 	limits_suspend(q);
+	failed_history_forget(q);
 	repairs = sort_lists(q);
 	repairs += resolve_tracked(q);
 	repairs += resolve_jobs(q);

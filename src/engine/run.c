@@ -6,6 +6,7 @@
 #include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/fail.h"
+#include "engine/failed_history.h"
 #include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
@@ -164,8 +165,10 @@ void job_leave(struct qless *q, struct qless_job *job)
 		return;
 	}
 	skiplist_remove(list_of(q, job, job->state), &job->node);
-	if (job->state == QLESS_FAILED)
+	if (job->state == QLESS_FAILED) {
+		failed_history_remove(q);
 		group_release(q, job_extra(job)->failure->group->user);
+	}
 }
 
 /* Not inlined, so that most jobs pay one test. */
@@ -317,7 +320,7 @@ void job_restore(struct qless *q, struct qless_job *job, double score)
 {
 	assert(!job->node.linked);
 	if (job->state == QLESS_FAILED)
-		group_need(q, job_extra(job)->failure->group);
+		failed_history_add(q, group_need(q, job_extra(job)->failure->group), score);
 	skiplist_insert(job_list(q, job), &job->node, score);
 	if (has_lane(job, job->state))
 		lane_enter(q, job);

@@ -27,6 +27,8 @@ struct setting {
 	size_t offset;	/* in struct settings; SIZE_MAX if the engine does not use it */
 	bool is_listed; /* listings have it while it is not set, too */
 	bool is_integer;
+	/* Any text is accepted, because old logs may have it. What is no positive number is 0. */
+	bool is_lenient;
 	double min; /* see qless_option_range() */
 };
 
@@ -37,20 +39,27 @@ struct setting {
 
 /* In the order of listings. */
 static const struct setting known[] = {
-	{ STR_INIT("application"), STR_INIT("qless"), 0, SIZE_MAX, true, false, 0 },
-	{ STR_INIT("grace-period"), STR_INIT("10"), 10, FIELD(grace_period), true, false, 0 },
-	{ STR_INIT("stats-history"), STR_INIT("30"), 30, FIELD(stats_history), true, false, 0 },
+	{ STR_INIT("application"), STR_INIT("qless"), 0, SIZE_MAX, true, false, false, 0 },
+	{ STR_INIT("grace-period"), STR_INIT("10"), 10, FIELD(grace_period), true, false, false,
+	  0 },
+	{ STR_INIT("stats-history"), STR_INIT("30"), 30, FIELD(stats_history), true, false, false,
+	  0 },
 	{ STR_INIT("jobs-history"), STR_INIT("604800"), 604800, FIELD(jobs_history), true, false,
-	  1 },
-	{ STR_INIT("heartbeat"), STR_INIT("60"), 60, FIELD(heartbeat), true, false, HEARTBEAT_MIN },
+	  false, 1 },
+	{ STR_INIT("heartbeat"), STR_INIT("60"), 60, FIELD(heartbeat), true, false, false,
+	  HEARTBEAT_MIN },
 	{ STR_INIT("jobs-history-count"), STR_INIT("50000"), 50000, FIELD(jobs_history_count), true,
-	  true, 1 },
+	  true, false, 1 },
 	{ STR_INIT("histogram-history"), STR_INIT("7"), 7, FIELD(histogram_history), true, false,
-	  0 },
+	  false, 0 },
 	{ STR_INIT("max-job-history"), STR_INIT("100"), 100, FIELD(max_job_history), false, true,
-	  0 },
+	  false, 0 },
 	{ STR_INIT("max-worker-age"), STR_INIT("86400"), 86400, FIELD(max_worker_age), false, false,
-	  1 },
+	  false, 1 },
+	{ STR_INIT("failed-history"), STR_INIT("0"), 0, FIELD(failed_history), false, false, true,
+	  0 },
+	{ STR_INIT("failed-history-count"), STR_INIT("0"), 0, FIELD(failed_history_count), false,
+	  true, true, 0 },
 };
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
@@ -312,6 +321,10 @@ static int check_value(struct qless *q, struct qless_str name, struct qless_str 
 
 	if (!is_number)
 		return 0;
+	if (setting != NULL && setting->is_lenient) {
+		*ret_value = runtime_of(text);
+		return 0;
+	}
 	if (!num_parse_lua(text, &value) || !isfinite(value))
 		return engine_fail_text(q, QLESS_OP_CONFIG_SET, QLESS_WHY_NO_NUMBER, "value", text);
 	if ((is_count || (setting != NULL && setting->is_integer)) && value != floor(value))

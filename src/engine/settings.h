@@ -30,6 +30,8 @@ struct settings {
 	double jobs_history_count;
 	double max_job_history;
 	double max_worker_age;
+	double failed_history;	     /* 0: for ever */
+	double failed_history_count; /* 0: any number */
 };
 
 void settings_init(struct settings *s);

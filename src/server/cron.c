@@ -44,6 +44,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	queues_tick(s);
 	listeners_tick(s);
 	limit_watch_tick(s);
+	failed_watch_tick(s);
 	http_cron(s->http);
 	stats_sample_rates(s);
 }

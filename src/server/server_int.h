@@ -26,6 +26,7 @@
 #include "server/gate.h"
 #include "server/hints.h"
 #include "server/inbox.h"
+#include "server/failed_watch.h"
 #include "server/limit_watch.h"
 #include "server/lines.h"
 #include "server/listen.h"
@@ -87,6 +88,7 @@ struct server {
 	struct lines lines;
 	struct awaited awaited;
 	struct limit_watch limit_watch;
+	struct failed_watch failed_watch;
 	struct presence presence;
 	struct ticks ticks;
 	struct overtime overtime;

@@ -232,9 +232,9 @@ static void recur_odd(double now)
 static void set_odd(double now)
 {
 	static const char *const names[] = {
-		"heartbeat",	   "grace-period",	"jobs-history", "jobs-history-count",
-		"max-job-history", "max-worker-age",	"q1-heartbeat", "q3-max-concurrency",
-		"stats-history",   "histogram-history", "free text",
+		"heartbeat",	   "grace-period",	"jobs-history",	  "jobs-history-count",
+		"max-job-history", "max-worker-age",	"q1-heartbeat",	  "q3-max-concurrency",
+		"stats-history",   "histogram-history", "failed-history", "free text",
 	};
 	struct operation op = { .kind = OPERATION_CONFIG_SET, .now = now };
 	char value[40];

@@ -497,9 +497,10 @@ static void options_of_the_queues(void)
 static void options_that_may_be_set(void)
 {
 	static const char *const names[] = {
-		"application",	  "max-job-history",   "max-worker-age",
-		"mail-heartbeat", "a-b-heartbeat",     "x-",
-		"x-anything",	  "q-max-concurrency", "mail-x-heartbeat",
+		"application",	  "max-job-history",	  "max-worker-age",
+		"mail-heartbeat", "a-b-heartbeat",	  "x-",
+		"x-anything",	  "q-max-concurrency",	  "mail-x-heartbeat",
+		"failed-history", "failed-history-count",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

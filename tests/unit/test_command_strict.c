@@ -357,13 +357,23 @@ static void a_heartbeat_answers_with_a_time(void)
 static void native_options_are_in_range(void)
 {
 	static const char *const bad[][2] = {
-		{ "heartbeat", "-1" },	       { "heartbeat", "0" },
-		{ "heartbeat", "1e16" },       { "q-heartbeat", "-1" },
-		{ "grace-period", "-1" },      { "jobs-history", "0" },
-		{ "jobs-history-count", "0" }, { "jobs-history-count", "-1" },
-		{ "max-job-history", "-1" },   { "max-worker-age", "0" },
-		{ "stats-history", "-1" },     { "histogram-history", "-1" },
+		{ "heartbeat", "-1" },
+		{ "heartbeat", "0" },
+		{ "heartbeat", "1e16" },
+		{ "q-heartbeat", "-1" },
+		{ "grace-period", "-1" },
+		{ "jobs-history", "0" },
+		{ "jobs-history-count", "0" },
+		{ "jobs-history-count", "-1" },
+		{ "max-job-history", "-1" },
+		{ "max-worker-age", "0" },
+		{ "stats-history", "-1" },
+		{ "histogram-history", "-1" },
 		{ "q-max-concurrency", "-1" },
+		{ "failed-history", "-1" },
+		{ "failed-history", "a week" },
+		{ "failed-history-count", "-1" },
+		{ "failed-history-count", "all" },
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -382,6 +392,13 @@ static void native_options_are_in_range(void)
 	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "q-max-concurrency", "0");
 	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "max-job-history", "0");
 	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "x-anything", "-1");
+	ASSERT_REFUSED("-BADARG The value of \"failed-history-count\" must be a whole number; "
+		       "found \"1.5\" (expected: CONFIG.SET option value)\r\n",
+		       "config.set", "failed-history-count", "1.5");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "failed-history-count", "100");
+	ASSERT_NATIVE("$-1\r\n", &f, "config.set", "failed-history", "0.5");
+	/* A log may have such a value from when the option was free text. */
+	ASSERT_NATIVE("$-1\r\n", &f, "qless", "config.set", "1", "failed-history", "a week");
 }
 
 static void the_order_of_a_queue_is_one_of_two_words(void)

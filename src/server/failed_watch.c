@@ -1,0 +1,91 @@
+#include "server/failed_watch.h"
+
+#include "command/databases.h"
+#include "server/server_int.h"
+
+/* Microseconds of a turn for sweeps. */
+#define SWEEP_US 250
+
+static double native_seconds(struct server *s)
+{
+	return clock_seconds(steady_clock_peek_us(&s->clocks.native));
+}
+
+/* Deletes a job. Returns false on failure. */
+static bool sweep_job(struct server *s, unsigned db, struct qless_str jid)
+{
+	struct operation op = { .kind = OPERATION_JOB_DELETE, .db = db };
+	struct buf copy = BUF_INIT(BUF_NO_MAX);
+	struct operation_outcome outcome;
+	struct qless_str name;
+	int rc;
+
+	/* The operation outlives the job. */
+	buf_append_str(&copy, jid);
+	name = buf_str(&copy);
+	op.now = s->env.now(s->env.arg);
+	op.names = (struct operation_names){ &name, 1 };
+	rc = databases_run(s->env.databases, &op, &outcome);
+	buf_done(&copy);
+	if (rc < 0)
+		return false;
+	s->failed_watch.swept += outcome.count;
+	return outcome.count > 0;
+}
+
+/* Deletes the jobs of a database that are to be deleted. Returns whether some may be left. */
+static bool sweep(struct server *s, unsigned db, int64_t until_us)
+{
+	struct qless *engine = databases_peek(s->env.databases, db);
+	struct qless_str jid;
+
+	if (engine == NULL)
+		return false;
+	do {
+		if (qless_next_failed_sweep(engine, &jid) > native_seconds(s))
+			return false;
+		/* A damaged state may have jobs that cannot be deleted. */
+		if (jid.ptr != NULL && !sweep_job(s, db, jid))
+			return false;
+	} while (clock_mono_us() < until_us);
+	return true;
+}
+
+static bool may_run(const struct server *s)
+{
+	return !s->loading && !s->stop.is_begun && environment_may_change(s);
+}
+
+void failed_watch_init(struct server *s)
+{
+	s->failed_watch.is_due = false;
+}
+
+void failed_watch_tick(struct server *s)
+{
+	struct qless_str jid;
+
+	for (unsigned db = 0; !s->loading && db < databases_count(s->env.databases); db++) {
+		struct qless *engine = databases_peek(s->env.databases, db);
+
+		if (engine != NULL && qless_next_failed_sweep(engine, &jid) <= native_seconds(s))
+			s->failed_watch.is_due = true;
+	}
+}
+
+bool failed_watch_can_run(const struct server *s)
+{
+	return s->failed_watch.is_due && may_run(s);
+}
+
+void failed_watch_run(struct server *s)
+{
+	int64_t until_us = clock_mono_us() + SWEEP_US;
+	bool is_due = false;
+
+	if (!failed_watch_can_run(s))
+		return;
+	for (unsigned db = 0; db < databases_count(s->env.databases); db++)
+		is_due |= sweep(s, db, until_us);
+	s->failed_watch.is_due = is_due;
+}
