@@ -656,6 +656,11 @@ QLESS_CHECK int qless_pop(struct qless *q, double now, struct qless_str queue,
 QLESS_CHECK int qless_pop_some(struct qless *q, double now, struct qless_str queue,
 			       struct qless_str worker, int64_t count, struct qless_jobs *ret_jobs,
 			       bool *ret_is_stopped, uint64_t *ret_steps);
+/* From now on, calls of qless_pop_some() and qless_is_poppable() together look at no more jobs with
+ * shut limits than `looks`, or than one of them may, but at one each. Returns how many looks the
+ * calls so far have left. With UINT64_MAX each call has its own again. For several pops that follow
+ * each other without a break. */
+uint64_t qless_share_looks(struct qless *q, uint64_t looks);
 /* qless_pop() that stops after as many steps as a call of qless_pop_some() took. */
 QLESS_CHECK int qless_pop_steps(struct qless *q, double now, struct qless_str queue,
 				struct qless_str worker, int64_t count, uint64_t steps,

@@ -488,8 +488,12 @@ int classic_pop(struct request *req)
 		op.pop.count = popping_limit(req, op.pop.count, slots);
 	rc = pop_limit(req, &op, room);
 	op.pop.may_stop = true;
+	if (is_among_others)
+		popping_begin_looks(req);
 	if (rc == 0)
 		rc = request_run(req, &op, &outcome);
+	if (is_among_others)
+		popping_end_looks(req);
 	if (rc < 0)
 		return rc;
 	if (is_among_others)

@@ -229,10 +229,12 @@ static int hand_out(struct request *req, const struct multi_pop *pop, bool *ret_
 	job_reply_begin(&haul.reply, req);
 	if (is_group)
 		env->begin_group(env->arg);
+	popping_begin_looks(req);
 	if (pop->in_turn)
 		pop_in_turn(&haul);
 	else
 		pop_ordered(&haul);
+	popping_end_looks(req);
 	if (is_group)
 		env->end_group(env->arg);
 	*ret_any = haul.left != pop->count;

@@ -12,6 +12,19 @@ static size_t count_limits(const struct qless_job *job)
 	return cursor;
 }
 
+void popping_begin_looks(struct request *req)
+{
+	qless_share_looks(req->engine, req->looks_left != NULL ? *req->looks_left : POPPING_LOOKS);
+}
+
+void popping_end_looks(struct request *req)
+{
+	uint64_t left = qless_share_looks(req->engine, UINT64_MAX);
+
+	if (req->looks_left != NULL)
+		*req->looks_left = left;
+}
+
 size_t popping_begin(const struct request *req)
 {
 	return req->slots_left != NULL ? *req->slots_left : POPPING_SLOTS;

@@ -5,6 +5,9 @@
  * queues, and a transaction pops several times, without a break. All of these pops together take
  * POPPING_SLOTS slots, and at most one job each after that. So a worker gets fewer jobs than it
  * asks for, and gets the others with its next call. Jobs without limits take no slots.
+ *
+ * In the same way they share their looks at jobs with shut limits. Where none are left, a search
+ * looks at one job, and its queue stays woken.
  */
 #ifndef COMMAND_POPPING_H
 #define COMMAND_POPPING_H
@@ -17,6 +20,13 @@
 
 /* Slots that one call takes. That takes about three milliseconds. */
 #define POPPING_SLOTS 25000
+/* Looks at jobs with shut limits that one call takes, see qless_share_looks(). */
+#define POPPING_LOOKS 2500
+
+/* Let the searches of a call that pops several times, or of a transaction, share their looks, until
+ * the end. */
+void popping_begin_looks(struct request *req);
+void popping_end_looks(struct request *req);
 
 /* The slots that a call may still take. */
 size_t popping_begin(const struct request *req);

@@ -246,8 +246,9 @@ struct request {
 	/* EXEC runs the command: it cannot go on in later turns. These are the parts of work that
 	 * all commands of the transaction may still do. NULL: EXEC does not run it. */
 	unsigned *parts_left;
-	size_t *purges_left; /* the same for purges of old completed jobs, see purging.h */
-	size_t *slots_left;  /* and for slots of limits, see popping.h */
+	size_t *purges_left;  /* the same for purges of old completed jobs, see purging.h */
+	size_t *slots_left;   /* and for slots of limits, see popping.h */
+	uint64_t *looks_left; /* and for looks at jobs with shut limits */
 	const struct command_env *env;
 
 	/* The fields of queue commands. */

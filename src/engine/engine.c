@@ -59,6 +59,7 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	q->latest = -INFINITY;
 	q->due_taken = -INFINITY;
 	q->looks_max = LANE_LOOKS_MAX;
+	q->looks_shared = UINT64_MAX;
 
 	hash_init(&q->jobs, job_key, seed);
 	hash_init(&q->recurs, recur_key, seed);

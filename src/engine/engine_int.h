@@ -78,6 +78,7 @@ struct qless {
 	uint64_t lanes_filed;	   /* so far, and lanes that pops looked at; for tests */
 	uint64_t lanes_tried;
 	uint64_t looks_max;		    /* of one search; tests lower it */
+	uint64_t looks_shared;		    /* see qless_share_looks(); UINT64_MAX: none */
 	const struct qless_job *prefetched; /* see prefetch_limited(); never read through */
 	struct skiplist limit_sweeps;	    /* limits that a sweep changes, by when */
 	/* The lengths of the prefixes of patterns, longest first, and the patterns of each. */

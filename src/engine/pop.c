@@ -24,6 +24,7 @@
 #include "engine/tag.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
+#include "util/minmax.h"
 #include "util/skipmerge.h"
 
 /* Jobs for which prefetched memory is still in the cache when they are completed. */
@@ -378,17 +379,40 @@ int qless_pop_steps(struct qless *q, double now, struct qless_str queue, struct 
 	return pop(q, now, queue, worker, count, &search, ret_jobs);
 }
 
+uint64_t qless_share_looks(struct qless *q, uint64_t looks)
+{
+	uint64_t left = q->looks_shared;
+
+	q->looks_shared = looks == UINT64_MAX ? looks : min_u64(looks, q->looks_max);
+	return left;
+}
+
+/* The looks of the next search. */
+static uint64_t begin_looks(const struct qless *q)
+{
+	return q->looks_shared == UINT64_MAX ? q->looks_max : max_u64(q->looks_shared, 1);
+}
+
+/* A search that had `given` looks has some of them left. */
+static void end_looks(struct qless *q, uint64_t given, uint64_t left)
+{
+	if (q->looks_shared != UINT64_MAX)
+		q->looks_shared -= min_u64(given - min_u64(left, given), q->looks_shared);
+}
+
 int qless_pop_some(struct qless *q, double now, struct qless_str queue, struct qless_str worker,
 		   int64_t count, struct qless_jobs *ret_jobs, bool *ret_is_stopped,
 		   uint64_t *ret_steps)
 {
 	struct lane_search search = {
 		.late_left = LATE_HOLDERS_MAX,
-		.looks_left = q->looks_max,
+		.looks_left = begin_looks(q),
 		.steps_left = UINT64_MAX,
 	};
+	uint64_t given = search.looks_left;
 	int rc = pop(q, now, queue, worker, count, &search, ret_jobs);
 
+	end_looks(q, given, search.looks_left);
 	*ret_is_stopped = search.is_stopped;
 	*ret_steps = search.steps;
 	return rc;
@@ -407,13 +431,14 @@ static bool has_open_lane(const struct qless *q, struct queue *queue, double now
 {
 	struct lane_search search = {
 		.is_question = true,
-		.looks_left = q->looks_max,
+		.looks_left = begin_looks(q),
 		.steps_left = UINT64_MAX,
 	};
-
+	uint64_t given = search.looks_left;
 	struct qless *changing = (struct qless *)(uintptr_t)q;
 	const struct qless_job *job = lane_choose(changing, queue, now, NULL, &search);
 
+	end_looks(changing, given, search.looks_left);
 	if (job == NULL)
 		return search.is_stopped;
 	prefetch_limited(changing, job);

@@ -225,6 +225,7 @@ struct txn_budget {
 	unsigned parts_left;
 	size_t purges_left;
 	size_t slots_left;
+	uint64_t looks_left;
 	int64_t cpu_end_us; /* after this, no command begins that only reads and may take long */
 };
 
@@ -236,6 +237,7 @@ static void run_queued(struct client *c, const struct queued_command *q, struct 
 	req.parts_left = &budget->parts_left;
 	req.purges_left = &budget->purges_left;
 	req.slots_left = &budget->slots_left;
+	req.looks_left = &budget->looks_left;
 	verdict = admission_decide_queued(&req);
 	if (verdict.kind != VERDICT_RUN)
 		admission_refuse(&req, &verdict);
@@ -344,6 +346,7 @@ void cmd_exec(struct request *req)
 	budget.parts_left = WORK_PARTS_AT_ONCE;
 	budget.purges_left = PURGING_PER_CALL;
 	budget.slots_left = POPPING_SLOTS;
+	budget.looks_left = POPPING_LOOKS;
 	budget.cpu_end_us = clock_thread_cpu_us() + TXN_READ_US;
 	/* Detach the transaction, so that its commands run outside of it. */
 	c->txn = NULL;

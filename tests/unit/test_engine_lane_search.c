@@ -122,6 +122,66 @@ static void a_pop_of_a_fair_queue_stops_before_it_has_looked_at_too_many_names(v
 	check_pops();
 }
 
+#define SHARING 20 /* queues that a call pops from */
+
+/* In each queue, a pop has to look at a thousand jobs that are shut. */
+static void put_jobs_in_many_queues(void)
+{
+	char queue[20], jid[40], names[80];
+
+	set_rate(1, "t:*", 1, INTERVAL, 1);
+	for (int i = 0; i < 1000; i++) {
+		struct qless_jobs jobs;
+
+		snprintf(jid, sizeof jid, "first-%d", i);
+		snprintf(names, sizeof names, "t:%d", i);
+		put_limited(1, "q", jid, names);
+		OK(qless_pop(q, OPENING - INTERVAL, STR("q"), STR("w"), 1, &jobs));
+		snprintf(names, sizeof names, "t:%d x:%d", i, i);
+		for (int k = 0; k < SHARING; k++) {
+			snprintf(queue, sizeof queue, "q%d", k);
+			snprintf(jid, sizeof jid, "shut-%d-%d", k, i);
+			put_limited(3, queue, jid, names);
+		}
+	}
+	for (int i = 0; i < 1000; i++) {
+		snprintf(names, sizeof names, "x:%d", i);
+		hold(5, names, 1000);
+	}
+}
+
+static uint64_t count_looks_of_pops(void)
+{
+	uint64_t tried = q->lanes_tried, steps;
+	struct qless_jobs jobs;
+	bool is_stopped;
+	char queue[20];
+
+	for (int k = 0; k < SHARING; k++) {
+		snprintf(queue, sizeof queue, "q%d", k);
+		if (qless_is_poppable(q, OPENING, str_from(queue)))
+			OK(qless_pop_some(q, OPENING, str_from(queue), STR("w"), 1, &jobs,
+					  &is_stopped, &steps));
+	}
+	return q->lanes_tried - tried;
+}
+
+static void pops_that_share_their_looks_look_at_few_jobs_each(void)
+{
+	uint64_t left;
+
+	put_jobs_in_many_queues();
+	take_woken();
+	qless_share_looks(q, LANE_LOOKS_MAX);
+	/* One look each is left to the question and to the pop, and one more finds out. */
+	TEST_ASSERT_LESS_OR_EQUAL_UINT64(LANE_LOOKS_MAX + 4 * SHARING, count_looks_of_pops());
+	left = qless_share_looks(q, UINT64_MAX);
+	TEST_ASSERT_EQUAL_UINT64(0, left);
+	TEST_ASSERT_TRUE(take_woken());
+	TEST_ASSERT_GREATER_THAN_UINT64((SHARING - 5) * 900, count_looks_of_pops());
+	TEST_ASSERT_EQUAL_UINT64(0, count_looks_of_pops());
+}
+
 static void a_question_that_stops_says_that_a_pop_may_find_something(void)
 {
 	uint64_t tried;
@@ -320,6 +380,7 @@ int main(int argc, char **argv)
 	RUN(a_pop_stops_before_it_has_looked_at_too_many_lanes);
 	RUN(a_pop_of_a_fair_queue_stops_before_it_has_looked_at_too_many_names);
 	RUN(a_question_that_stops_says_that_a_pop_may_find_something);
+	RUN(pops_that_share_their_looks_look_at_few_jobs_each);
 	RUN(a_pop_that_stopped_is_repeated_by_its_steps);
 	RUN(limits_that_shut_in_turn_move_no_lanes);
 	RUN(limits_that_shut_in_turn_move_no_names_of_a_fair_queue);
