@@ -214,8 +214,11 @@ static bool look(struct qless *q, struct bundle *bundle, double now, struct lane
 	if (!lane_search_look(q, search))
 		return false;
 	group = best_group(q, bundle, now, search);
-	if (search->is_stopped)
+	if (search->is_stopped) {
+		/* Its limits may have turned out to be open before the search stopped. */
+		bundle_update(q, bundle);
 		return false;
+	}
 	/* The time at which a group opened may not have been reported yet. */
 	if (besttree_has(&bundle->in_shut) && bundle->in_shut.key <= now)
 		queue_wake(q, bundle->queue);

@@ -374,6 +374,49 @@ static void jobs_come_and_go_before_another_order_is_taken_up(void)
 	TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
 }
 
+/* ---- bundles that open while a search stops ---- */
+
+#define OF_A_BUNDLE 100
+
+static void put_of_bundle(const char *shared)
+{
+	char jid[40], names[80];
+
+	for (int i = 0; i < OF_A_BUNDLE; i++) {
+		snprintf(jid, sizeof jid, "%s-%d", shared, i);
+		snprintf(names, sizeof names, "own:%d %s", i, shared);
+		put_limited(1, "q", jid, names);
+	}
+}
+
+/* The names of two bundles open before the limits that they share. Some of the searches stop when
+ * they have seen that a bundle is open, but none of its names. */
+static void a_search_that_stops_in_a_bundle_knows_when_it_opened(void)
+{
+	struct qless_jobs jobs;
+	uint64_t steps;
+	bool is_stopped = true;
+	char name[40];
+
+	set_option("q-order", "fair");
+	put_of_bundle("a");
+	put_of_bundle("b");
+	for (int i = 0; i < OF_A_BUNDLE; i++) {
+		snprintf(name, sizeof name, "own:%d", i);
+		hold(2, name, 9);
+	}
+	TEST_ASSERT_EQUAL_INT(0, pop_one(3));
+	hold(4, "a", 8);
+	hold(4, "b", 8);
+	TEST_ASSERT_EQUAL_INT(0, pop_one(11.5));
+	for (q->looks_max = 1; is_stopped; q->looks_max++) {
+		OK(qless_pop_some(q, 12, STR("q"), STR("w"), 1, &jobs, &is_stopped, &steps));
+		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+	}
+	TEST_ASSERT_GREATER_THAN_UINT64(2, q->looks_max);
+	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -387,5 +430,6 @@ int main(int argc, char **argv)
 	RUN(a_slot_that_all_names_of_a_fair_queue_share_costs_a_pop_little);
 	RUN(another_order_is_taken_up_by_the_next_searches);
 	RUN(jobs_come_and_go_before_another_order_is_taken_up);
+	RUN(a_search_that_stops_in_a_bundle_knows_when_it_opened);
 	return UNIT_RESULT();
 }
