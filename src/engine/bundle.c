@@ -626,6 +626,7 @@ void bundles_forget(struct queue *queue)
 	if (filing == NULL)
 		return;
 	filing->first = filing->last = filing->plain = NULL;
+	filing->stale = NULL;
 	filing->count = 0;
 	filing->has_trees = false;
 	besttree_init(&filing->open, open_is_better);

@@ -97,6 +97,7 @@ struct filing {
 	struct besttree open;  /* bundles by the best job that counts as open */
 	struct besttree shut;  /* bundles by when something else in them opens; best: of all jobs */
 	struct fair *outdated; /* names of earlier orders, to be freed */
+	struct lane_group *stale; /* the first of those that need new keys, see lane.h */
 };
 
 struct qless_str bundle_key(const struct hash_node *node);

@@ -133,6 +133,57 @@ static void rekey(struct qless *q, struct lane_group *group, double key)
 		queue_falls_due(q, group->seat->bundle->queue, key);
 }
 
+/* ---- stale groups ---- */
+
+bool lane_group_is_stale(const struct lane_group *group)
+{
+	return group->prev_stale != NULL || group->seat->bundle->queue->filing->stale == group;
+}
+
+static void enter_stale(struct qless *q, struct lane_group *group)
+{
+	struct queue *queue = group->seat->bundle->queue;
+	struct filing *filing = queue->filing;
+
+	queue_wake(q, queue);
+	if (lane_group_is_stale(group))
+		return;
+	group->next_stale = filing->stale;
+	if (filing->stale != NULL)
+		filing->stale->prev_stale = group;
+	filing->stale = group;
+}
+
+static void leave_stale(struct filing *filing, struct lane_group *group)
+{
+	if (!lane_group_is_stale(group))
+		return;
+	if (group->prev_stale != NULL)
+		group->prev_stale->next_stale = group->next_stale;
+	else
+		filing->stale = group->next_stale;
+	if (group->next_stale != NULL)
+		group->next_stale->prev_stale = group->prev_stale;
+	group->prev_stale = group->next_stale = NULL;
+}
+
+bool lanes_freshen(struct qless *q, struct filing *filing, struct lane_search *search)
+{
+	while (filing->stale != NULL) {
+		struct lane_group *group = filing->stale;
+		double key = key_of(group->limit, q->now);
+
+		if (!lane_search_look(q, search))
+			return false;
+		leave_stale(filing, group);
+		if (key < group->node.key)
+			rekey(q, group, key);
+	}
+	return true;
+}
+
+/* ---- groups that come and go ---- */
+
 static struct lane_group *group_new(struct qless *q, struct seat *seat, struct named_limit *limit)
 {
 	struct lane_group *group = mem_zalloc(sizeof *group);
@@ -157,6 +208,7 @@ static void group_free(struct qless *q, struct lane_group *group)
 		group->limit->groups = group->next;
 	if (group->next != NULL)
 		group->next->prev = group->prev;
+	leave_stale(group->seat->bundle->queue->filing, group);
 	hash_remove(&q->lane_groups, &group->hash);
 	free(group);
 }
@@ -350,6 +402,17 @@ void named_limit_reopen(struct qless *q, struct named_limit *limit)
 	for (group = limit->groups; group != NULL; group = group->next) {
 		if (key < group->node.key)
 			rekey(q, group, key);
+	}
+	bundles_reopen(q, limit);
+}
+
+void named_limit_reopen_later(struct qless *q, struct named_limit *limit)
+{
+	double key = key_of(limit, q->now);
+
+	for (struct lane_group *group = limit->groups; group != NULL; group = group->next) {
+		if (key < group->node.key)
+			enter_stale(q, group);
 	}
 	bundles_reopen(q, limit);
 }

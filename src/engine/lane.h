@@ -18,6 +18,9 @@
  * The key of a group may be too early, never too late: if a limit may open before the key says, its
  * groups get new keys, and their queues wake. After a search without a result, all keys of the
  * queue are later than its time.
+ *
+ * A rule of a pattern may open very many limits at once. Then their groups are stale: a key may be
+ * too late, and their queues wake. Searches give them new keys before anything else.
  */
 #ifndef ENGINE_LANE_H
 #define ENGINE_LANE_H
@@ -29,6 +32,7 @@
 #include "util/besttree.h"
 #include "util/hash.h"
 
+struct filing;
 struct limit_set;
 struct named_limit;
 struct qless_job;
@@ -56,7 +60,9 @@ struct lane_group {
 	struct named_limit *limit;
 	struct lane_group *prev; /* of the same limit */
 	struct lane_group *next;
-	struct besttree lanes; /* by their best jobs; all keys are 0 */
+	struct besttree lanes;	       /* by their best jobs; all keys are 0 */
+	struct lane_group *prev_stale; /* of the same queue */
+	struct lane_group *next_stale;
 	/* In the groups of its seat. Key: when the limit opens, or -INFINITY */
 	struct besttree_node node;
 };
@@ -124,6 +130,10 @@ void lane_move(struct qless *q, struct lane *lane, struct named_limit *shut, dou
 
 /* Move a lane of an outdated bundle to the bundle where it belongs now. */
 void lane_renew(struct qless *q, struct lane *lane);
+/* Whether the key of a group may be too late. */
+bool lane_group_is_stale(const struct lane_group *group);
+/* Give the stale groups of a queue new keys. Returns false if the search stops. */
+bool lanes_freshen(struct qless *q, struct filing *filing, struct lane_search *search);
 
 /* ---- the jobs of a lane ---- */
 

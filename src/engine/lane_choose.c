@@ -72,7 +72,7 @@ struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
 
 	if (queue->filing == NULL)
 		return NULL;
-	while (bundles_renew(q, queue, search) &&
+	while (bundles_renew(q, queue, search) && lanes_freshen(q, queue->filing, search) &&
 	       (node = bundles_best_group(q, queue, now, search)) != NULL) {
 		struct lane *lane = lane_group_best(node);
 		struct named_limit *shut;

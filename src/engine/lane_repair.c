@@ -87,7 +87,22 @@ static bool contains(const struct limit_set *set, const struct named_limit *limi
 static bool is_group_sound(const struct lane_group *group)
 {
 	return besttree_count(&group->lanes) > 0 && besttree_is_ordered(&group->lanes) &&
-	       group->node.key <= named_limit_opens(group->limit) && besttree_has(&group->node);
+	       (lane_group_is_stale(group) || group->node.key <= named_limit_opens(group->limit)) &&
+	       besttree_has(&group->node);
+}
+
+static bool are_stale_groups_sound(const struct queue *queue)
+{
+	const struct filing *filing = queue->filing;
+	const struct lane_group *group, *last = NULL;
+
+	if (filing == NULL)
+		return true;
+	for (group = filing->stale; group != NULL; last = group, group = group->next_stale) {
+		if (group->prev_stale != last || group->seat->bundle->queue != queue)
+			return false;
+	}
+	return true;
 }
 
 /* Whether the lane takes turns by its first name if its queue has fair order. */
@@ -130,7 +145,7 @@ bool lanes_are_sound(const struct qless *q)
 	for (size_t i = 0; i < q->all_queues.count; i++) {
 		const struct queue *queue = q->all_queues.items[i];
 
-		if (!bundles_are_sound(queue) ||
+		if (!bundles_are_sound(queue) || !are_stale_groups_sound(queue) ||
 		    (queue->fair != NULL && !fair_is_sound(queue->fair)))
 			return false;
 		in_lists += skiplist_count(&queue->limited);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/engine_int.h"
+#include "engine/lane.h"
 #include "engine/queue.h"
 #include "engine/settings.h"
 #include "util/container.h"
@@ -18,6 +19,9 @@
 
 /* Limits that a call which makes or charges limits lets go at most. Two for each keep up. */
 #define SWEEP_SOME 2
+
+/* Limits that memory delivers at a time. */
+#define LIMITS_AT_A_TIME 64
 
 struct named_limit *named_limit_find(const struct qless *q, struct qless_str name)
 {
@@ -101,8 +105,6 @@ static bool follow_rule(struct qless *q, struct named_limit *limit, const struct
 	limit->rule = rule;
 	if (rule != NULL && rule->rate > 0)
 		limit->tat = fmin(tat, q->now + rule->burst * limit_rule_interval(rule));
-	if (limit->groups != NULL || limit->bundles != NULL || limit->is_queue)
-		named_limit_reopen(q, limit);
 	return limit->tat != tat;
 }
 
@@ -115,30 +117,87 @@ static bool takes_over(const struct named_limit *limit, const struct limit_rule 
 	       str_starts_with(intern_str(limit->name), prefix);
 }
 
+/* That `rule` replaces `old`; NULL: there is or was none. */
+struct pattern_change {
+	struct qless_str prefix;
+	const struct limit_rule *old;
+	const struct limit_rule *rule;
+	struct named_limit **unused; /* limits of no set whose tokens have changed */
+	size_t count;
+	size_t cap;
+};
+
+static void follow_change(struct qless *q, struct named_limit *limit, struct pattern_change *change)
+{
+	const struct limit_rule *rule = change->rule;
+	bool has_changed;
+
+	if (change->old == NULL ? !takes_over(limit, rule, change->prefix)
+				: limit->rule != change->old || limit->is_pattern)
+		return;
+	has_changed = follow_rule(q, limit, rule != NULL ? rule : find_rule(q, limit));
+	if (limit->groups != NULL || limit->bundles != NULL)
+		named_limit_reopen_later(q, limit);
+	/* Its tokens decide when a sweep frees a limit that nothing else keeps. */
+	if (!has_changed || limit->set_count > 0)
+		return;
+	change->unused = mem_grow(change->unused, &change->cap, change->count + 1,
+				  sizeof(struct named_limit *));
+	change->unused[change->count++] = limit;
+}
+
+/* Let several limits follow a change. Few of them are in the processor's cache. So each loop asks
+ * memory for what the next one needs. */
+static void follow_changes(struct qless *q, struct intern *const *names, size_t count,
+			   struct pattern_change *change)
+{
+	for (size_t i = 0; i < count; i++)
+		__builtin_prefetch(names[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct named_limit *limit = names[i]->user;
+
+		if (limit == NULL)
+			continue;
+		__builtin_prefetch(limit);
+		__builtin_prefetch(&limit->groups);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct named_limit *limit = names[i]->user;
+
+		if (limit == NULL || limit->groups == NULL)
+			continue;
+		__builtin_prefetch(limit->groups);
+		__builtin_prefetch(&limit->groups->node.key);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (names[i]->user != NULL)
+			follow_change(q, names[i]->user, change);
+	}
+}
+
 /* Let all limits follow a pattern whose rule is new, has new values, or is deleted: `rule` replaces
  * `old`. There may be many limits, so each is looked at once, and patterns are searched for only
  * after a deletion. */
 static void follow_pattern(struct qless *q, struct qless_str prefix, const struct limit_rule *old,
 			   const struct limit_rule *rule)
 {
+	struct pattern_change change = { .prefix = prefix, .old = old, .rule = rule };
+	struct intern *names[LIMITS_AT_A_TIME];
+	size_t count = 0;
 	struct hash_iter it;
 	struct hash_node *node;
 
 	HASH_FOREACH(node, &it, &q->limit_names.hash) {
-		struct named_limit *limit = intern_from_node(node)->user;
-		bool has_changed = false;
-
-		if (limit == NULL || limit->is_pattern)
+		names[count++] = intern_from_node(node);
+		if (count < LIMITS_AT_A_TIME)
 			continue;
-		if (old != NULL && limit->rule == old)
-			has_changed =
-				follow_rule(q, limit, rule != NULL ? rule : find_rule(q, limit));
-		else if (old == NULL && takes_over(limit, rule, prefix))
-			has_changed = follow_rule(q, limit, rule);
-		/* Its tokens decide when a sweep frees a limit without a rule of its own. */
-		if (has_changed)
-			named_limit_settle(q, limit, q->now);
+		follow_changes(q, names, count, &change);
+		count = 0;
 	}
+	follow_changes(q, names, count, &change);
+	for (size_t i = 0; i < change.count; i++)
+		named_limit_settle(q, change.unused[i], q->now);
+	free(change.unused);
 }
 
 static struct limit_rule *copy_rule(const struct named_limit *limit, const struct limit_rule *rule)
@@ -163,6 +222,8 @@ void limit_rule_replace(struct qless *q, struct named_limit *limit, const struct
 			       limit->own);
 	} else {
 		follow_rule(q, limit, find_rule(q, limit));
+		if (limit->groups != NULL || limit->bundles != NULL || limit->is_queue)
+			named_limit_reopen(q, limit);
 	}
 	free(old);
 	named_limit_settle(q, limit, q->now);

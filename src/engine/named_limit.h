@@ -113,6 +113,8 @@ void limit_rule_load(struct qless *q, struct named_limit *limit, const struct li
 void limit_rules_follow(struct qless *q);
 /* Note that the limit may open earlier than before, so that waiting jobs may run. */
 void named_limit_reopen(struct qless *q, struct named_limit *limit);
+/* The same for one of very many limits that name jobs: the next searches look after the lanes. */
+void named_limit_reopen_later(struct qless *q, struct named_limit *limit);
 
 /* Seconds in which one token arrives. */
 static inline double limit_rule_interval(const struct limit_rule *rule)

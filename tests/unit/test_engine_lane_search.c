@@ -417,6 +417,136 @@ static void a_search_that_stops_in_a_bundle_knows_when_it_opened(void)
 	TEST_ASSERT_EQUAL_size_t(1, jobs.count);
 }
 
+/* ---- rules of patterns ---- */
+
+static void put_for_tenants(double now, const char *kind)
+{
+	for (int i = 0; i < TENANTS; i++)
+		put_of(now + i / (10.0 * TENANTS), kind, i, NULL);
+}
+
+/* A rule that opens the limits of all tenants gives no group of lanes a new key. The next searches
+ * do, as many as they may look at, and find the best job. */
+static void check_pattern_that_opens(void)
+{
+	struct qless_jobs jobs;
+
+	set_concurrency(1, "t:*", -1);
+	put_for_tenants(2, "job");
+	TEST_ASSERT_EQUAL_INT(0, pop_one(3));
+	for (int i = 0; i < 2; i++) {
+		take_woken();
+		if (i == 0)
+			set_concurrency(4, "t:*", 1);
+		else
+			TEST_ASSERT_TRUE(delete_rule(6, "t:*"));
+		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+		TEST_ASSERT_TRUE(qless_has_woken(q));
+		TEST_ASSERT_GREATER_THAN_INT(2, pop_until_done(7, 1, &jobs));
+		TEST_ASSERT_EQUAL_size_t(1, jobs.count);
+		TEST_ASSERT_EQUAL_STRING(i == 0 ? "job-0" : "job-1", jid_of(jobs.items[0]));
+		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+		if (i == 0)
+			set_concurrency(5, "t:*", -1);
+		TEST_ASSERT_EQUAL_INT(i, pop_one(8));
+		TEST_ASSERT_EQUAL_INT(i, pop_one(9));
+	}
+	OK(qless_pop(q, 10, STR("q"), STR("w"), TENANTS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(TENANTS - 4, jobs.count);
+}
+
+static void a_pattern_that_opens_many_limits_is_taken_up_by_the_next_searches(void)
+{
+	check_pattern_that_opens();
+}
+
+static void a_pattern_that_opens_many_names_of_a_fair_queue_is_taken_up_by_the_next_searches(void)
+{
+	set_option("q-order", "fair");
+	check_pattern_that_opens();
+}
+
+/* Another rule lets the tenants open earlier, but not at once. */
+static void after_the_searches_it_is_known_when_a_pattern_opens_its_limits(void)
+{
+	struct qless_jobs jobs;
+	struct qless_str name;
+
+	set_rate(1, "t:*", 1, 1000, 1);
+	put_for_tenants(1, "first");
+	OK(qless_pop(q, 2, STR("q"), STR("w"), TENANTS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(TENANTS, jobs.count);
+	put_for_tenants(3, "second");
+	TEST_ASSERT_EQUAL_INT(0, pop_one(4));
+	take_woken();
+	set_rate(5, "t:*", 1, 20, 1);
+	TEST_ASSERT_TRUE(qless_has_woken(q));
+	TEST_ASSERT_GREATER_THAN_INT(2, pop_until_done(6, 1, &jobs));
+	TEST_ASSERT_EQUAL_size_t(0, jobs.count);
+	TEST_ASSERT_FALSE(take_woken());
+	TEST_ASSERT_EQUAL_DOUBLE(25, qless_next_due(q));
+	TEST_ASSERT_TRUE(qless_take_due(q, 25, &name));
+	OK(qless_pop(q, 25, STR("q"), STR("w"), TENANTS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(TENANTS, jobs.count);
+}
+
+/* A question goes on where another one stopped. */
+static void questions_take_up_a_pattern_that_opens_many_limits(void)
+{
+	int questions = 0;
+
+	set_concurrency(1, "t:*", -1);
+	put_for_tenants(2, "job");
+	TEST_ASSERT_FALSE(qless_is_poppable(q, 3, STR("q")));
+	take_woken();
+	set_concurrency(4, "t:*", 1);
+	while (take_woken()) {
+		TEST_ASSERT_TRUE(qless_is_poppable(q, 5, STR("q")));
+		TEST_ASSERT_LESS_THAN_INT(TENANTS, questions++);
+	}
+	TEST_ASSERT_GREATER_THAN_INT(2, questions);
+	TEST_ASSERT_EQUAL_INT(1, pop_one(6));
+}
+
+/* Jobs, rules and orders come and go before the searches have taken up the first rule. */
+static void jobs_come_and_go_before_a_pattern_is_taken_up(void)
+{
+	struct qless_jobs jobs;
+	struct qless_str name;
+	uint64_t steps;
+	bool is_stopped;
+	char jid[40];
+
+	set_concurrency(1, "t:*", -1);
+	put_for_tenants(2, "job");
+	TEST_ASSERT_EQUAL_INT(0, pop_one(3));
+	for (int i = 0; i < 6; i++) {
+		set_concurrency(4, "t:*", i % 3 == 2 ? -1 : 1 + i);
+		q->looks_max = 100;
+		OK(qless_pop_some(q, 5, STR("q"), STR("w"), 1, &jobs, &is_stopped, &steps));
+		TEST_ASSERT_TRUE(is_stopped);
+		TEST_ASSERT_EQUAL_size_t(0, jobs.count);
+		for (int k = i; k < TENANTS; k += 7) {
+			snprintf(jid, sizeof jid, "job-%d", k);
+			name = str_from(jid);
+			OK(qless_cancel(q, 6, &name, 1));
+			if (k % 2 == 0)
+				put_of(6, "job", k, NULL);
+			else
+				put_limited(6, "q", jid, "t:1 a");
+		}
+		if (i == 1)
+			set_option("q-order", "fair");
+		TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+		if (i == 2)
+			reload();
+	}
+	TEST_ASSERT_TRUE(delete_rule(7, "t:*"));
+	OK(qless_pop(q, 8, STR("q"), STR("w"), TENANTS, &jobs));
+	TEST_ASSERT_EQUAL_size_t(TENANTS, jobs.count);
+	TEST_ASSERT_EQUAL_size_t(0, qless_check(q, on_finding, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -431,5 +561,10 @@ int main(int argc, char **argv)
 	RUN(another_order_is_taken_up_by_the_next_searches);
 	RUN(jobs_come_and_go_before_another_order_is_taken_up);
 	RUN(a_search_that_stops_in_a_bundle_knows_when_it_opened);
+	RUN(a_pattern_that_opens_many_limits_is_taken_up_by_the_next_searches);
+	RUN(a_pattern_that_opens_many_names_of_a_fair_queue_is_taken_up_by_the_next_searches);
+	RUN(after_the_searches_it_is_known_when_a_pattern_opens_its_limits);
+	RUN(questions_take_up_a_pattern_that_opens_many_limits);
+	RUN(jobs_come_and_go_before_a_pattern_is_taken_up);
 	return UNIT_RESULT();
 }
