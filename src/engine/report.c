@@ -83,24 +83,41 @@ int qless_job_progress(struct qless *q, double now, const struct qless_progress 
 
 /* ---- fields of the application ---- */
 
-/* The fields that a job would have. A name that a call sets twice counts twice. */
+/* Whether a later pair of the call sets the same field. */
+static bool is_set_again(const struct qless_meta *meta, size_t i)
+{
+	for (size_t later = i + 2; later < 2 * meta->pair_count; later += 2) {
+		if (str_equal(meta->pairs[later], meta->pairs[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The fields that a job would have. A new name that a call sets twice counts twice. The value that
+ * a field has goes once. */
 static int check_room(struct qless *q, const struct qless_job *job, const struct qless_meta *meta)
 {
 	const struct job_account *account = job_account(job);
 	size_t fields = account != NULL ? account->meta_count : 0;
 	size_t bytes = account != NULL ? account->meta_bytes : 0;
 
+	if (meta->pair_count == 0)
+		return 0;
+	/* This bounds the cost of the loop, too. */
+	if (meta->pair_count > q->limits.max_meta_fields)
+		return engine_fail_number(q, QLESS_OP_JOB_META, QLESS_WHY_META_FIELDS, NULL,
+					  (double)q->limits.max_meta_fields);
 	for (size_t i = 0; i < 2 * meta->pair_count; i += 2) {
 		const struct meta_field *old = account_find_meta(account, meta->pairs[i]);
 
+		if (old != NULL && is_set_again(meta, i))
+			continue;
 		bytes += meta->pairs[i].len + meta->pairs[i + 1].len;
 		if (old != NULL)
 			bytes -= old->name.len + old->value.len;
 		else
 			fields++;
 	}
-	if (meta->pair_count == 0)
-		return 0;
 	if (fields > q->limits.max_meta_fields)
 		return engine_fail_number(q, QLESS_OP_JOB_META, QLESS_WHY_META_FIELDS, NULL,
 					  (double)q->limits.max_meta_fields);

@@ -315,6 +315,11 @@ static void fields_are_limited(void)
 		      &f, "JOB.META", "j", "SET", "a", "0123456789abcdef");
 	ASSERT_NATIVE(":0\r\n", &f, "JOB.META", "j", "SET", "a", "0123456789abcde");
 	ASSERT_NATIVE("*1\r\n$15\r\n0123456789abcde\r\n", &f, "JOB.META", "j", "GET", "a");
+	/* The old value of a field that is set twice makes room once. */
+	ASSERT_BEGINS("-LIMIT The fields of the job would be larger than max-meta-size (20 bytes)",
+		      &f, "JOB.META", "j", "SET", "a", "", "a", "", "b", "0123456789abcdefg");
+	ASSERT_NATIVE(":0\r\n", &f, "JOB.META", "j", "SET", "a", "1", "a", "2");
+	ASSERT_NATIVE("*1\r\n$1\r\n2\r\n", &f, "JOB.META", "j", "GET", "a");
 }
 
 /* ---- JOB.ABORT ---- */
