@@ -317,6 +317,16 @@ static uint32_t read_unit(const char *at)
 	return unit;
 }
 
+static bool is_first_of_pair(uint32_t unit)
+{
+	return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+static bool is_second_of_pair(uint32_t unit)
+{
+	return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
 size_t json_decode_escape(const char **at, char ret_character[UTF8_MAX])
 {
 	static const char names[] = "\"\\/bfnrt";
@@ -331,7 +341,8 @@ size_t json_decode_escape(const char **at, char ret_character[UTF8_MAX])
 	}
 	point = read_unit(escape + 2);
 	*at = escape + 6;
-	if (point >= 0xd800 && point <= 0xdbff) {
+	if (is_first_of_pair(point) && escape[6] == '\\' && escape[7] == 'u' &&
+	    is_second_of_pair(read_unit(escape + 8))) {
 		point = 0x10000 + ((point - 0xd800) << 10) + (read_unit(escape + 8) - 0xdc00);
 		*at = escape + 12;
 	}

@@ -44,7 +44,8 @@ static inline char *json_put_number(struct buf *b, char *to, double value)
 }
 
 /* Decodes the escape at `*at` of a string in valid JSON, such as `\n` or a pair of surrogates, and
- * moves `*at` after it. Returns the length of the character in UTF-8. */
+ * moves `*at` after it. Half a pair, as imported data may have, is taken as a character. Returns
+ * the length of the character in UTF-8. */
 size_t json_decode_escape(const char **at, char ret_character[UTF8_MAX]);
 
 static inline void json_append_bool(struct buf *b, bool value)

@@ -222,6 +222,10 @@ static void an_escape_is_decoded_and_skipped(void)
 	ASSERT_ESCAPE("\0", "\\u0000", 6);
 	ASSERT_ESCAPE("\xef\xbf\xbf", "\\uFfFf", 6);
 	ASSERT_ESCAPE("\xf0\x9f\x90\x9f", "\\ud83d\\udc1f\\u0041", 12);
+	/* Half a pair. */
+	ASSERT_ESCAPE("\xed\xa0\xbd", "\\ud83d\\u0041", 6);
+	ASSERT_ESCAPE("\xed\xa0\xbd", "\\ud83d\"", 6);
+	ASSERT_ESCAPE("\xed\xb0\x9f", "\\udc1f\"", 6);
 }
 
 int main(int argc, char **argv)

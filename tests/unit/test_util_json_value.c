@@ -193,6 +193,9 @@ static void escapes_stand_for_their_characters(void)
 	ASSERT_EQUAL("\"\xc3\xa9\"", "\"\\u00e9\"");
 	ASSERT_EQUAL("\"\xe2\x82\xac\"", "\"\\u20AC\"");
 	ASSERT_EQUAL("\"\xf0\x9f\x90\x9f\"", "\"\\ud83d\\uDC1F\"");
+	/* Half a pair, as imported data may have. */
+	ASSERT_EQUAL("\"\\ud83d\"", "\"\\uD83D\"");
+	ASSERT_DIFFER("\"\\ud83d\"", "\"\\ud83e\"");
 	ASSERT_EQUAL("{\"\\u0062\":1,\"a\":2}", "{\"a\":2,\"b\":1}");
 	ASSERT_DIFFER("\"\\u0000\"", "\"\"");
 	ASSERT_DIFFER("\"\\u0000\"", "\"0\"");
