@@ -266,7 +266,7 @@ int request_check_option(struct request *req, const char *command, struct qless_
 /* Set an option by its name, as the reference does. Returns false if there is no such option. */
 bool put_option_set(struct put_options *options, struct qless_str name,
 		    const struct qless_str *value);
-/* Decode the options into `put`, which borrows lists from scratch->decoded. */
+/* Decode the options into `put`, which has none yet, and borrows lists from scratch->decoded. */
 int put_options_decode(struct request *req, const struct put_options *options,
 		       struct qless_put *put);
 

@@ -231,20 +231,35 @@ static int check_due(struct request *req, const struct qless_terms *terms, doubl
 			    "delay must be 0 with the option \"at\"; found \"%g\"", delay);
 }
 
+static int decode_terms(struct request *req, const struct put_options *options,
+			struct qless_put *put)
+{
+	int rc = term_options_decode(req, &options->terms, &put->terms);
+
+	return rc < 0 ? rc : check_due(req, put->terms, put->delay);
+}
+
+static bool has_only_terms(const struct put_options *options)
+{
+	return options->priority == NULL && options->tags == NULL && options->retries == NULL &&
+	       options->depends == NULL && options->limits == NULL;
+}
+
 int put_options_decode(struct request *req, const struct put_options *options,
 		       struct qless_put *put)
 {
 	const struct decoded *lists = &req->scratch->decoded;
 	struct operation_names limits = { NULL, 0 };
-	int rc = check_put_options(req, options, put);
+	int rc;
 
+	if (has_only_terms(options))
+		return term_options_are_absent(&options->terms) ? 0
+								: decode_terms(req, options, put);
+	rc = check_put_options(req, options, put);
 	if (rc == 0 && options->limits != NULL)
 		rc = limit_names_decode(req, *options->limits, &limits);
-	if (rc == 0 && !term_options_are_absent(&options->terms)) {
-		rc = term_options_decode(req, &options->terms, &put->terms);
-		if (rc == 0)
-			rc = check_due(req, put->terms, put->delay);
-	}
+	if (rc == 0 && !term_options_are_absent(&options->terms))
+		rc = decode_terms(req, options, put);
 	if (rc < 0)
 		return rc;
 	put->has_limits = options->limits != NULL;

@@ -217,7 +217,7 @@ static int decode_options(struct request *req, struct qless_recur_put *put)
 				   "Recur(): Arg \"backlog\" not a number: ", &put->backlog);
 	if (rc == 0 && options.limits != NULL)
 		rc = limit_names_decode(req, *options.limits, &limits);
-	if (rc == 0)
+	if (rc == 0 && !term_options_are_absent(&options.terms))
 		rc = term_options_decode(req, &options.terms, &put->terms);
 	put->limits = limits.items;
 	put->limit_count = limits.count;

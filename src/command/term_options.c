@@ -3,6 +3,7 @@
 #include "command/classic_int.h"
 #include "command/permit.h"
 #include "engine/runtime.h"
+#include "engine/unique.h"
 #include "util/base64.h"
 #include "util/hex.h"
 #include "util/mem.h"
@@ -144,18 +145,28 @@ static const char *find_lonely(const struct term_options *options)
 }
 
 /* Raw data counts as the JSON that replies have. */
+static __attribute__((noinline)) void make_raw_key(struct qless_args_room *room,
+						   struct qless_str klass, struct qless_str data,
+						   char to[QLESS_ARGS_KEY_BYTES])
+{
+	struct buf json = BUF_INIT(BUF_NO_MAX);
+
+	base64_append_json(&json, data);
+	qless_args_key(room, klass, buf_str(&json), to);
+	buf_done(&json);
+}
+
 static struct qless_str make_key(struct request *req, struct qless_str klass, struct qless_str data,
 				 bool is_raw, char to[QLESS_ARGS_KEY_BYTES])
 {
 	struct scratch *scratch = req->scratch;
-	struct buf json = BUF_INIT(BUF_NO_MAX);
 
 	if (scratch->args_room == NULL)
 		scratch->args_room = qless_args_room_new();
 	if (is_raw)
-		base64_append_json(&json, data);
-	qless_args_key(scratch->args_room, klass, is_raw ? buf_str(&json) : data, to);
-	buf_done(&json);
+		make_raw_key(scratch->args_room, klass, data, to);
+	else
+		qless_args_key(scratch->args_room, klass, data, to);
 	return str_make(to, QLESS_ARGS_KEY_BYTES);
 }
 
@@ -197,6 +208,7 @@ int term_unique_decode(struct request *req, const struct qless_terms *terms, str
 		return 0;
 	if (terms->unique.key.len == 0)
 		req->scratch->decoded.terms.unique.key = term_unique_make(req, klass, data, is_raw);
+	unique_prefetch(req->engine, terms->unique.key);
 	return check_holder(req, terms->unique.key, terms->unique.replace);
 }
 
@@ -227,32 +239,33 @@ int term_unique_decode_many(struct request *req, const struct qless_terms *terms
 
 /* ---- the table ---- */
 
+/* The place of an option in struct term_options, which is that of its row. */
+#define PLACE(option) (offsetof(struct term_options, option) / sizeof(const struct qless_str *))
+
 static const struct row {
 	struct qless_str name;
 	unsigned char values;
 	unsigned char users; /* enum term_user */
-	size_t offset;	     /* in struct term_options */
 	term_decode_fn *decode;
 } rows[] = {
-	{ STR_INIT("at"), 1, AT_ONCE, offsetof(struct term_options, at), decode_at },
-	{ STR_INIT("nx"), 0, TERM_OF_PUT, offsetof(struct term_options, nx), decode_nx },
-	{ STR_INIT("backoff"), 3, EVERYWHERE, offsetof(struct term_options, backoff),
-	  decode_backoff },
-	{ STR_INIT("runtime"), 1, EVERYWHERE, offsetof(struct term_options, runtime),
-	  decode_runtime },
-	{ STR_INIT("raw"), 0, WITH_DATA, offsetof(struct term_options, raw), decode_raw },
-	{ STR_INIT("unique"), 1, EVERYWHERE, offsetof(struct term_options, unique), decode_unique },
-	{ STR_INIT("until"), 1, EVERYWHERE, offsetof(struct term_options, until), decode_until },
-	{ STR_INIT("replace"), 0, AT_ONCE, offsetof(struct term_options, replace), decode_replace },
+	[PLACE(at)] = { STR_INIT("at"), 1, AT_ONCE, decode_at },
+	[PLACE(nx)] = { STR_INIT("nx"), 0, TERM_OF_PUT, decode_nx },
+	[PLACE(backoff)] = { STR_INIT("backoff"), 3, EVERYWHERE, decode_backoff },
+	[PLACE(runtime)] = { STR_INIT("runtime"), 1, EVERYWHERE, decode_runtime },
+	[PLACE(raw)] = { STR_INIT("raw"), 0, WITH_DATA, decode_raw },
+	[PLACE(unique)] = { STR_INIT("unique"), 1, EVERYWHERE, decode_unique },
+	[PLACE(until)] = { STR_INIT("until"), 1, EVERYWHERE, decode_until },
+	[PLACE(replace)] = { STR_INIT("replace"), 0, AT_ONCE, decode_replace },
 };
 
 #define ROWS (sizeof rows / sizeof *rows)
 
 static_assert(ROWS == TERM_SLOTS_MAX, "each row needs a slot");
 
-static const struct qless_str *value_of(const struct term_options *options, const struct row *row)
+/* The values, by the numbers of the rows. */
+static inline const struct qless_str *const *values_of(const struct term_options *options)
 {
-	return *(const struct qless_str *const *)((const char *)options + row->offset);
+	return (const struct qless_str *const *)(const void *)options;
 }
 
 size_t term_options_slots(enum term_user user, struct term_options *options,
@@ -261,7 +274,7 @@ size_t term_options_slots(enum term_user user, struct term_options *options,
 	size_t count = 0;
 
 	for (size_t i = 0; i < ROWS; i++) {
-		void *at = (char *)options + rows[i].offset;
+		void *at = (char *)options + i * sizeof(const struct qless_str *);
 
 		if (rows[i].users & user)
 			slots[count++] = (struct option_slot){ rows[i].name, at, rows[i].values };
@@ -272,7 +285,7 @@ size_t term_options_slots(enum term_user user, struct term_options *options,
 const char *term_options_first(const struct term_options *options)
 {
 	for (size_t i = 0; i < ROWS; i++) {
-		if (value_of(options, &rows[i]) != NULL)
+		if (values_of(options)[i] != NULL)
 			return rows[i].name.ptr;
 	}
 	return NULL;
@@ -292,20 +305,19 @@ int term_options_decode(struct request *req, const struct term_options *options,
 {
 	/* Terms own no memory, so the lists of the request need not be freed for them. */
 	struct qless_terms *terms = &req->scratch->decoded.terms;
+	const struct qless_str *const *values = values_of(options);
 	int rc = 0;
 
-	*ret_terms = NULL;
-	for (size_t i = 0; rc == 0 && i < ROWS; i++) {
-		const struct qless_str *value = value_of(options, &rows[i]);
-
-		if (value == NULL)
+	*terms = (struct qless_terms){ 0 };
+	*ret_terms = terms;
+	for (size_t i = 0; i < ROWS; i++) {
+		if (values[i] == NULL)
 			continue;
-		if (*ret_terms == NULL)
-			*terms = (struct qless_terms){ 0 };
-		*ret_terms = terms;
-		rc = rows[i].decode(req, value, terms);
+		rc = rows[i].decode(req, values[i], terms);
+		if (rc < 0)
+			return rc;
 	}
-	if (rc == 0 && find_lonely(options) != NULL)
+	if (find_lonely(options) != NULL)
 		rc = request_fail(req, QLESS_EBADARG, "Option \"%s\" needs the option \"unique\"",
 				  find_lonely(options));
 	return rc;

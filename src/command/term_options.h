@@ -35,10 +35,10 @@ struct term_options {
 	const struct qless_str *nx;
 	const struct qless_str *backoff;
 	const struct qless_str *runtime;
+	const struct qless_str *raw;
 	const struct qless_str *unique;
 	const struct qless_str *until;
 	const struct qless_str *replace;
-	const struct qless_str *raw;
 };
 
 #define TERM_SLOTS_MAX 8
@@ -60,8 +60,8 @@ size_t term_options_slots(enum term_user user, struct term_options *options,
 const char *term_options_first(const struct term_options *options);
 /* Whether a word is such an option, in any case. */
 bool term_option_is(struct qless_str word);
-/* Decode the options. *ret_terms is NULL if there are none, and otherwise borrows from
- * scratch->decoded. Fails like a decoder. */
+/* Decode the options, of which the client sent some. *ret_terms borrows from scratch->decoded.
+ * Fails like a decoder. */
 int term_options_decode(struct request *req, const struct term_options *options,
 			const struct qless_terms **ret_terms);
 

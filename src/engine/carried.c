@@ -8,31 +8,41 @@
 #include "engine/terms.h"
 #include "util/mem.h"
 
-/* Move the extra part after two pointers. */
-static struct job_carried *need_carried(struct qless_job *job)
+/* The extra part moves after the struct. */
+struct job_carried *job_need_carried(struct qless_job *job)
 {
+	struct job_extra *extra = job_extra(job), *moved;
 	struct job_carried *carried;
-	struct job_extra *extra = job_extra(job);
 
 	if (job->flags & JOB_CARRIES)
 		return job_carried(job);
 	carried = mem_alloc(sizeof *carried + sizeof *extra);
-	*carried = (struct job_carried){ NULL, NULL };
-	*(struct job_extra *)(void *)(carried + 1) =
-		extra != NULL ? *extra : (struct job_extra){ .due = NAN };
-	free(extra);
-	job_set_extra(job, (struct job_extra *)(void *)(carried + 1));
+	*carried = (struct job_carried){ .terms = NULL };
+	moved = (struct job_extra *)(void *)(carried + 1);
+	if (extra != NULL) {
+		*moved = *extra;
+		free(extra);
+	} else {
+		*moved = (struct job_extra){ .due = NAN };
+	}
+	job_set_extra(job, moved);
 	job->flags |= JOB_CARRIES;
 	return carried;
 }
 
-/* Give the two pointers back if both are NULL. */
-static void release_carried(struct qless_job *job)
+bool job_carries_nothing(const struct qless_job *job)
+{
+	const struct job_carried *carried = job_carried(job);
+
+	return carried->unique.key == NULL && carried->terms == NULL && carried->account == NULL;
+}
+
+void job_release_carried(struct qless_job *job)
 {
 	struct job_carried *carried = job_carried(job);
 	struct job_extra *extra;
 
-	if (carried->terms != NULL || carried->account != NULL)
+	if (!job_carries_nothing(job))
 		return;
 	extra = mem_alloc(sizeof *extra);
 	memcpy(extra, job_extra(job), sizeof *extra);
@@ -44,7 +54,7 @@ static void release_carried(struct qless_job *job)
 
 struct job_terms *job_need_terms(struct qless_job *job)
 {
-	struct job_carried *carried = need_carried(job);
+	struct job_carried *carried = job_need_carried(job);
 
 	if (carried->terms == NULL)
 		carried->terms = terms_new();
@@ -53,7 +63,7 @@ struct job_terms *job_need_terms(struct qless_job *job)
 
 struct job_account *job_need_account(struct qless_job *job)
 {
-	struct job_carried *carried = need_carried(job);
+	struct job_carried *carried = job_need_carried(job);
 
 	if (carried->account == NULL)
 		carried->account = account_new();
@@ -66,9 +76,9 @@ void job_release_terms(struct qless *q, struct qless_job *job)
 
 	if (terms == NULL || !terms_are_empty(terms))
 		return;
-	terms_free(q, job, terms);
+	terms_free(q, terms);
 	job_carried(job)->terms = NULL;
-	release_carried(job);
+	job_release_carried(job);
 }
 
 void job_release_account(struct qless *q, struct qless_job *job)
@@ -79,7 +89,7 @@ void job_release_account(struct qless *q, struct qless_job *job)
 		return;
 	account_free(q, account);
 	job_carried(job)->account = NULL;
-	release_carried(job);
+	job_release_carried(job);
 }
 
 void job_drop_carried(struct qless *q, struct qless_job *job)
@@ -89,12 +99,13 @@ void job_drop_carried(struct qless *q, struct qless_job *job)
 	if (!(job->flags & JOB_CARRIES))
 		return;
 	carried = job_carried(job);
+	unique_release(q, job, &carried->unique);
 	if (carried->terms != NULL)
-		terms_free(q, job, carried->terms);
+		terms_free(q, carried->terms);
 	if (carried->account != NULL)
 		account_free(q, carried->account);
-	*carried = (struct job_carried){ NULL, NULL };
-	release_carried(job);
+	*carried = (struct job_carried){ .terms = NULL };
+	job_release_carried(job);
 }
 
 void job_discard_carried(struct qless_job *job)
@@ -118,5 +129,5 @@ size_t job_carried_bytes(const struct qless_job *job)
 		bytes += terms_bytes(job_terms(job));
 	if (job_account(job) != NULL)
 		bytes += account_bytes(job_account(job));
-	return sizeof(struct job_carried) + bytes;
+	return sizeof(struct job_carried) + unique_claim_bytes(&job_carried(job)->unique) + bytes;
 }

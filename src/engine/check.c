@@ -118,8 +118,8 @@ static void check_state(struct check *c, const struct qless_job *job)
 		find(c, "job", jid, "has failed but has no failure");
 		return;
 	}
-	expect(c, !(job->flags & JOB_CARRIES) || job_terms(job) != NULL || job_account(job) != NULL,
-	       "job", jid, "has room for terms but carries nothing");
+	expect(c, !(job->flags & JOB_CARRIES) || !job_carries_nothing(job), "job", jid,
+	       "has room for terms but carries nothing");
 	if (job->queue == NULL && !is_complete)
 		return;
 	expect(c, runtime_is_sound(c->q, job), "job", jid,

@@ -158,7 +158,7 @@ static void load_terms_of(struct state_loader *l, struct qless_job *job)
 	}
 	if (!l->failed && terms.has_unique && !unique_restore(job, &terms.unique))
 		state_read_fail(l, "a unique key is held by a job that cannot hold it");
-	if (!l->failed && job_terms(job) == NULL)
+	if (!l->failed && job_terms(job) == NULL && !terms.has_unique)
 		state_read_fail(l, "a job has terms without any in them");
 }
 

@@ -31,14 +31,13 @@ struct job_terms *terms_new(void)
 bool terms_are_empty(const struct job_terms *terms)
 {
 	return terms->backoff.kind == QLESS_BACKOFF_NONE && terms->runtime == 0 && !terms->is_raw &&
-	       terms->unique.key == NULL && !heap_has(&terms->run);
+	       !heap_has(&terms->run);
 }
 
-void terms_free(struct qless *q, const struct qless_job *job, struct job_terms *terms)
+void terms_free(struct qless *q, struct job_terms *terms)
 {
 	if (heap_has(&terms->run))
 		heap_remove(&q->runs, &terms->run);
-	unique_release(q, job, &terms->unique);
 	terms_discard(terms);
 }
 
@@ -49,7 +48,7 @@ void terms_discard(struct job_terms *terms)
 
 size_t terms_bytes(const struct job_terms *terms)
 {
-	return sizeof *terms + unique_claim_bytes(&terms->unique);
+	return sizeof *terms;
 }
 
 struct qless_str qless_backoff_text(enum qless_backoff_kind kind)
@@ -105,12 +104,14 @@ void terms_apply(struct qless *q, struct qless_job *job, const struct qless_term
 {
 	if (terms == NULL)
 		return;
+	if (terms->has_unique)
+		unique_claim(q, job, &terms->unique);
+	if (!terms->has_backoff && !terms->has_runtime)
+		return;
 	if (terms->has_backoff)
 		job_need_terms(job)->backoff = terms->backoff;
 	if (terms->has_runtime)
 		job_need_terms(job)->runtime = terms->runtime;
-	if (terms->has_unique)
-		unique_claim(q, job, &terms->unique);
 	job_release_terms(q, job);
 }
 
@@ -129,14 +130,14 @@ bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms)
 	const struct job_terms *terms = job_terms(job);
 
 	*ret_terms = (struct qless_terms){ 0 };
+	ret_terms->has_unique = unique_read(job, &ret_terms->unique);
 	if (terms == NULL)
-		return false;
+		return ret_terms->has_unique;
 	ret_terms->has_backoff = terms->backoff.kind != QLESS_BACKOFF_NONE;
 	ret_terms->backoff = terms->backoff;
 	ret_terms->has_runtime = terms->runtime > 0;
 	ret_terms->runtime = terms->runtime;
 	ret_terms->is_raw = terms->is_raw;
-	ret_terms->has_unique = unique_read(job, &terms->unique, &ret_terms->unique);
 	return ret_terms->has_backoff || ret_terms->has_runtime || ret_terms->has_unique ||
 	       ret_terms->is_raw;
 }

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/unique.h"
 #include "qless.h"
 #include "util/heap.h"
 
@@ -15,7 +14,6 @@ struct saver;
 struct state_loader;
 
 struct job_terms {
-	struct unique_claim unique;
 	struct qless_backoff backoff;
 	double runtime; /* 0: that of the queue */
 	bool is_raw;	/* the data is bytes, and not JSON */
@@ -29,7 +27,7 @@ struct job_terms {
 struct job_terms *terms_new(void);
 /* Whether nothing is in it, so that the job need not have it. */
 bool terms_are_empty(const struct job_terms *terms);
-void terms_free(struct qless *q, const struct qless_job *job, struct job_terms *terms);
+void terms_free(struct qless *q, struct job_terms *terms);
 /* Free it for qless_free_some(), without telling the engine. NULL is a no-op. */
 void terms_discard(struct job_terms *terms);
 size_t terms_bytes(const struct job_terms *terms);

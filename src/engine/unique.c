@@ -33,9 +33,12 @@ struct qless_str unique_key_text(const struct hash_node *node)
 /* The claim of a job; NULL if it has none. */
 static struct unique_claim *claim_of(const struct qless_job *job)
 {
-	struct job_terms *terms = job_terms(job);
+	struct unique_claim *claim;
 
-	return terms != NULL && terms->unique.key != NULL ? &terms->unique : NULL;
+	if (!(job->flags & JOB_CARRIES))
+		return NULL;
+	claim = &job_carried(job)->unique;
+	return claim->key != NULL ? claim : NULL;
 }
 
 /* ---- keys of class and data ---- */
@@ -68,6 +71,14 @@ bool qless_is_args_key(struct qless_str key)
 	return key.len == QLESS_ARGS_KEY_BYTES && key.ptr[0] == ARGS_MARK;
 }
 
+/* The hash of a key in the table. A key of class and data is a hash, of which that is taken. */
+static uint32_t hash_of(const struct qless *q, struct qless_str key)
+{
+	if (!qless_is_args_key(key))
+		return engine_hash(q, key);
+	return hash_compute_wide(q->hooks.hash_seed, (const unsigned char *)key.ptr + 1);
+}
+
 /* ---- puts ---- */
 
 struct qless_str qless_until_text(enum qless_until until)
@@ -83,10 +94,14 @@ struct qless_str qless_until_text(enum qless_until until)
 
 int unique_check(struct qless *q, enum qless_operation operation, const struct qless_unique *unique)
 {
-	if (unique->key.len == 0)
+	if (qless_is_args_key(unique->key)) {
+		if (unique->until != QLESS_UNTIL_SECONDS)
+			return 0;
+	} else if (unique->key.len == 0) {
 		return engine_fail_text(q, operation, QLESS_WHY_LIMIT_NAME, "unique", STR("empty"));
-	if (!qless_is_args_key(unique->key) && limit_check_name(q, "unique key", unique->key) < 0)
+	} else if (limit_check_name(q, "unique key", unique->key) < 0) {
 		return engine_fail_during(q, operation);
+	}
 	if (unique->until != QLESS_UNTIL_SECONDS)
 		return 0;
 	if (!isfinite(unique->seconds))
@@ -138,8 +153,14 @@ struct qless_job *unique_find_holder(const struct qless *q, struct qless_str tex
 
 	if (hash_count(&q->unique_keys) == 0)
 		return NULL;
-	key = find_key(q, text, engine_hash(q, text));
+	key = find_key(q, text, hash_of(q, text));
 	return key != NULL ? holder_at(key, now) : NULL;
+}
+
+void unique_prefetch(const struct qless *q, struct qless_str key)
+{
+	if (hash_count(&q->unique_keys) > 0)
+		hash_prefetch(&q->unique_keys, hash_of(q, key));
 }
 
 /* Marks a hint, of which the lower half is the hash of the key. */
@@ -149,7 +170,7 @@ struct qless_job *unique_find_holder(const struct qless *q, struct qless_str tex
 
 struct qless_job *unique_find_for_put(struct qless *q, struct qless_str text, double now)
 {
-	uint32_t hash = engine_hash(q, text);
+	uint32_t hash = hash_of(q, text);
 	const struct unique_key *key = find_key(q, text, hash);
 
 	q->key_hint = HINT_SET | hash | (key == NULL ? HINT_MISSING : 0);
@@ -164,13 +185,13 @@ void unique_forget_hint(struct qless *q)
 static struct unique_key *need_key(struct qless *q, struct qless_str text)
 {
 	uint64_t hint = q->key_hint;
-	uint32_t hash = hint != 0 ? (uint32_t)hint : engine_hash(q, text);
+	uint32_t hash = hint != 0 ? (uint32_t)hint : hash_of(q, text);
 	struct unique_key *key = hint & HINT_MISSING ? NULL : find_key(q, text, hash);
 
 	q->key_hint = 0;
 	if (key != NULL)
 		return key;
-	key = mem_alloc(sizeof *key + text.len);
+	key = mem_alloc(offsetof(struct unique_key, text) + text.len);
 	key->hash.aux = (uint32_t)text.len;
 	key->holder = NULL;
 	key->claims = 0;
@@ -203,16 +224,17 @@ void unique_drop(struct qless *q, struct qless_job *job)
 	if (claim == NULL)
 		return;
 	unique_release(q, job, claim);
-	job_release_terms(q, job);
+	job_release_carried(job);
 }
 
 void unique_claim(struct qless *q, struct qless_job *job, const struct qless_unique *unique)
 {
-	struct unique_claim *claim = &job_need_terms(job)->unique;
+	struct unique_claim *claim = &job_need_carried(job)->unique;
 	struct unique_key *key = need_key(q, unique->key);
 
 	key->claims++;
-	unique_release(q, job, claim);
+	if (claim->key != NULL)
+		unique_release(q, job, claim);
 	*claim = (struct unique_claim){ .key = key, .until = unique->until };
 	if (unique->until == QLESS_UNTIL_SECONDS) {
 		claim->seconds = unique->seconds;
@@ -278,10 +300,11 @@ void unique_replace(struct qless *q, struct qless_job *job, const struct qless_p
 
 /* ---- reading, and snapshots ---- */
 
-bool unique_read(const struct qless_job *job, const struct unique_claim *claim,
-		 struct qless_unique *ret_unique)
+bool unique_read(const struct qless_job *job, struct qless_unique *ret_unique)
 {
-	if (claim->key == NULL)
+	const struct unique_claim *claim = claim_of(job);
+
+	if (claim == NULL)
 		return false;
 	*ret_unique = (struct qless_unique){
 		.key = unique_key_text(&claim->key->hash),
@@ -328,7 +351,8 @@ size_t unique_claim_bytes(const struct unique_claim *claim)
 
 	if (key == NULL)
 		return 0;
-	return (sizeof *key + key->hash.aux + sizeof(struct hash_node *)) / key->claims;
+	return (offsetof(struct unique_key, text) + key->hash.aux + sizeof(struct hash_node *)) /
+	       key->claims;
 }
 
 bool unique_discard_one(struct qless *q)
@@ -348,7 +372,7 @@ static bool is_claim_sound(const struct qless *q, const struct unique_claim *cla
 {
 	struct qless_str text = unique_key_text(&claim->key->hash);
 
-	return find_key(q, text, engine_hash(q, text)) == claim->key;
+	return find_key(q, text, hash_of(q, text)) == claim->key;
 }
 
 /* Whether the holder of a key claims it, in a state that allows that. */
@@ -391,11 +415,11 @@ bool unique_is_sound(const struct qless *q)
 static void settle_claim(struct qless *q, struct unique_claim *claim)
 {
 	struct qless_str text = unique_key_text(&claim->key->hash);
-	struct unique_key *known = find_key(q, text, engine_hash(q, text));
+	struct unique_key *known = find_key(q, text, hash_of(q, text));
 
 	if (known == NULL) {
 		claim->key->claims = 0;
-		hash_insert(&q->unique_keys, &claim->key->hash);
+		hash_insert_hashed(&q->unique_keys, &claim->key->hash, hash_of(q, text));
 	} else {
 		claim->key = known;
 	}

@@ -27,7 +27,7 @@ struct unique_key {
 	char text[];
 };
 
-/* The part of the terms of a job that is about its key. */
+/* The claim of a job, which is part of what it carries. */
 struct unique_claim {
 	struct unique_key *key; /* NULL: none */
 	double seconds;		/* QLESS_UNTIL_SECONDS, from the put on */
@@ -44,6 +44,8 @@ int unique_check(struct qless *q, enum qless_operation operation,
 /* Returns the job that holds a key at `now`; NULL if none does. */
 struct qless_job *unique_find_holder(const struct qless *q, struct qless_str key, double now);
 
+/* Prefetch where the key of a put that will follow soon is looked up. */
+void unique_prefetch(const struct qless *q, struct qless_str key);
 /* Find the holder of the key of a put. If the put goes on, its claim need not search again;
  * otherwise the caller calls unique_forget_hint(). */
 struct qless_job *unique_find_for_put(struct qless *q, struct qless_str key, double now);
@@ -52,9 +54,9 @@ void unique_forget_hint(struct qless *q);
 /* Let the job claim a key, instead of the one that it claims. It does not hold the key before
  * unique_follow(). */
 void unique_claim(struct qless *q, struct qless_job *job, const struct qless_unique *unique);
-/* Let the job have no claim. The terms of the job may be freed. */
+/* Let the job have no claim. What it carries may be freed. */
 void unique_drop(struct qless *q, struct qless_job *job);
-/* Drop a claim of a job whose terms are freed. */
+/* Drop the claim of a job. */
 void unique_release(struct qless *q, const struct qless_job *job, struct unique_claim *claim);
 /* Let the job take or release its key, as its state says. Called at each change of the state of a
  * job that carries terms. */
@@ -66,8 +68,7 @@ void unique_replace(struct qless *q, struct qless_job *holder, const struct qles
 		    double now);
 
 /* Read the claim. Returns false if the job has none. */
-bool unique_read(const struct qless_job *job, const struct unique_claim *claim,
-		 struct qless_unique *ret_unique);
+bool unique_read(const struct qless_job *job, struct qless_unique *ret_unique);
 /* Let a job that is loaded hold the key that it claims. Returns false if its state forbids that, or
  * another job holds the key. */
 bool unique_restore(struct qless_job *job, const struct qless_unique *unique);

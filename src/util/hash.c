@@ -221,6 +221,12 @@ void hash_bytes_wide(struct qless_str bytes, unsigned char ret_hash[HASH_WIDE_BY
 	memcpy(ret_hash, &wide, sizeof wide);
 }
 
+/* The length is known, so that the compiler drops what is for others. */
+uint32_t hash_compute_wide(uint64_t seed, const unsigned char wide[HASH_WIDE_BYTES])
+{
+	return (uint32_t)XXH3_64bits_withSeed(wide, HASH_WIDE_BYTES, seed);
+}
+
 uint32_t hash_compute(uint64_t seed, struct qless_str key)
 {
 	return (uint32_t)hash_bytes(seed, key);

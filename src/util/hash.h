@@ -72,6 +72,8 @@ uint64_t hash_bytes(uint64_t seed, struct qless_str bytes);
 
 /* A hash of 128 bits, the same in every process: it may be stored. */
 #define HASH_WIDE_BYTES 16
+/* The hash_compute() of these bytes, quickly. */
+uint32_t hash_compute_wide(uint64_t seed, const unsigned char wide[HASH_WIDE_BYTES]);
 void hash_bytes_wide(struct qless_str bytes, unsigned char ret_hash[HASH_WIDE_BYTES]);
 
 /* Returns the entry with that key, or NULL. */

@@ -7,7 +7,6 @@
 
 #include "engine/carried.h"
 #include "engine/state.h"
-#include "engine/terms.h"
 #include "engine/unique.h"
 #include "engine/view.h"
 
@@ -699,7 +698,7 @@ static void a_snapshot_has_keys_claims_and_holders(void)
 
 static struct unique_key *key_of(const char *jid)
 {
-	return job_terms(qless_get(q, str_from(jid)))->unique.key;
+	return job_carried(qless_get(q, str_from(jid)))->unique.key;
 }
 
 static size_t count_findings(void)

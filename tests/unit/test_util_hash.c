@@ -140,6 +140,9 @@ static void the_same_seed_gives_the_same_hashes(void)
 
 	TEST_ASSERT_EQUAL_UINT32(hash, hash_compute(1, STR("queue")));
 	TEST_ASSERT_NOT_EQUAL_UINT32(hash, hash_compute(2, STR("queue")));
+	hash = hash_compute(3, STR("a text of 16 ch."));
+	TEST_ASSERT_EQUAL_UINT32(hash,
+				 hash_compute_wide(3, (const unsigned char *)"a text of 16 ch."));
 }
 
 /* An entry below `count` is in the table if and only if `present` says so, and a walk visits each
