@@ -386,83 +386,111 @@ static inline struct cursor put_value(struct json_value_room *room, struct curso
 #define PLAIN_MEMBERS 12
 #define PLAIN_LABEL   128
 
+/* A name, a colon and a value. Small, because members move while they are put in order. */
 struct plain_member {
 	uint64_t head;
-	const char *name;
-	const char *name_end;
-	const char *value;
-	const char *end;
+	uint32_t at; /* in the text */
+	uint32_t len;
 };
 
-/* Returns the address after the string at `at`; NULL if it has escapes. */
-static inline const char *skip_plain_string(const char *at)
+/* Returns the bytes of a string with its quotes; 0 if it has escapes. */
+static inline size_t skip_plain_string(const char *begin)
 {
-	for (at++;; at += BLOCK_BYTES) {
+	for (const char *at = begin + 1;; at += BLOCK_BYTES) {
 		block b = block_load(at);
 		unsigned marks = block_marks((block)(b == '"') | (block)(b == '\\'));
 
 		if (marks == 0)
 			continue;
 		at += __builtin_ctz(marks);
-		return *at == '"' ? at + 1 : NULL;
+		return *at == '"' ? (size_t)(at + 1 - begin) : 0;
 	}
 }
 
-/* Returns the address after a value that is written as its text is; NULL for other values. */
-static inline const char *skip_plain_value(const char *at)
+/* Returns the bytes of a value that is written as its text is; 0 for other values. */
+static inline size_t skip_plain_value(const char *begin)
 {
-	const char *begin = at;
+	const char *at = begin;
 
 	if (*at == '"')
 		return skip_plain_string(at);
 	at += *at == '-';
 	if (!is_digit(*at))
-		return NULL;
+		return 0;
 	while (is_digit(*at))
 		at++;
 	if (*at == '.' || (*at | 0x20) == 'e' || !is_kept(begin, at))
-		return NULL;
-	return at;
+		return 0;
+	return (size_t)(at - begin);
 }
 
 /* Inserts a member in its order. Returns false if the heads of two names are equal. */
 static inline bool insert_plain(struct plain_member *members, size_t count,
-				const struct plain_member *member)
+				struct plain_member member)
 {
 	struct plain_member *to = members + count;
 
-	for (; to > members && to[-1].head > member->head; to--)
+	for (; to > members && to[-1].head > member.head; to--)
 		*to = to[-1];
-	*to = *member;
-	return to == members || to[-1].head != member->head;
+	*to = member;
+	return to == members || to[-1].head != member.head;
 }
 
-/* Reads the members of the object at `at`. Returns their number; 0 if the object is not plain. */
-static inline size_t read_plain(const char *at, struct plain_member *members)
+/* Moves a name to before the colon and the value that belong to it. Returns its new place. */
+static __attribute__((noinline)) char *join_member(char *name, size_t len, char *value)
 {
-	struct plain_member member;
-	size_t count = 0;
+	value[-1] = ':';
+	return memmove(value - 1 - len, name, len);
+}
+
+/* Most texts have no white space here. */
+static inline char *skip_rare_blanks(char *at, char next)
+{
+	return __builtin_expect(*at == next, 1) ? at : at + (skip_blanks(at) - at);
+}
+
+/* Reads the members of the object that the text is, which may change. Returns their number; 0 if
+ * the object is not plain. */
+static inline size_t read_plain(char *text, struct plain_member *members)
+{
+	char *at = text, *name, *value;
+	size_t count = 0, len;
 
 	do {
-		at = skip_blanks(at + 1);
-		if (*at != '"' || count == PLAIN_MEMBERS)
+		name = skip_rare_blanks(at + 1, '"');
+		if (*name != '"' || count == PLAIN_MEMBERS)
 			return 0;
-		member.name = at;
-		at = skip_plain_string(at);
-		if (at == NULL)
+		len = skip_plain_string(name);
+		if (len == 0)
 			return 0;
-		member.name_end = at;
-		member.head = head_of(member.name, (size_t)(at - member.name));
-		member.value = skip_blanks(skip_blanks(at) + 1);
-		at = skip_plain_value(member.value);
-		if (at == NULL)
+		value = skip_rare_blanks(skip_rare_blanks(name + len, ':') + 1, '"');
+		at = value + skip_plain_value(value);
+		if (at == value)
 			return 0;
-		member.end = at;
-		if (!insert_plain(members, count++, &member))
+		if (__builtin_expect(value != name + len + 1, 0))
+			name = join_member(name, len, value);
+		if (!insert_plain(members, count++,
+				  (struct plain_member){ head_of(name, len),
+							 (uint32_t)(name - text),
+							 (uint32_t)(at - name) }))
 			return 0;
-		at = skip_blanks(at);
+		at = skip_rare_blanks(at, ',');
 	} while (*at == ',');
 	return count;
+}
+
+/* Copies bytes in blocks: a few bytes more are read and written. Returns the end of the copy. */
+static inline char *copy_blocks(char *to, const char *from, size_t len)
+{
+	size_t done = 0;
+
+	do {
+		block b = block_load(from + done);
+
+		memcpy(to + done, &b, BLOCK_BYTES);
+		done += BLOCK_BYTES;
+	} while (done < len);
+	return to + len;
 }
 
 /* Hashes a label and a plain object. Returns false, and leaves the rest to the caller, if the
@@ -472,7 +500,7 @@ static bool hash_plain(struct qless_str label, struct qless_str text,
 {
 	struct plain_member members[PLAIN_MEMBERS];
 	char padded[PLAIN_BYTES + PADDING];
-	char out[LENGTH_BYTES + PLAIN_LABEL + 1 + PLAIN_BYTES];
+	char out[LENGTH_BYTES + PLAIN_LABEL + 1 + PLAIN_BYTES + BLOCK_BYTES];
 	char *to = out + LENGTH_BYTES;
 	size_t count;
 
@@ -487,20 +515,8 @@ static bool hash_plain(struct qless_str label, struct qless_str text,
 	memcpy(to, label.ptr, label.len);
 	to += label.len;
 	*to++ = '{';
-	for (const struct plain_member *m = members; m < members + count; m++) {
-		size_t name = (size_t)(m->name_end - m->name);
-		size_t value = (size_t)(m->end - m->value);
-
-		if (m->value == m->name_end + 1) {
-			/* There is nothing but the colon between them. */
-			memcpy(to, m->name, name + 1 + value);
-		} else {
-			memcpy(to, m->name, name);
-			to[name] = ':';
-			memcpy(to + name + 1, m->value, value);
-		}
-		to += name + 1 + value;
-	}
+	for (const struct plain_member *m = members; m < members + count; m++)
+		to = copy_blocks(to, padded + m->at, m->len);
 	hash_bytes_wide(str_make(out, (size_t)(to - out)), ret_hash);
 	return true;
 }

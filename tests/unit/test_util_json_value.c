@@ -136,6 +136,11 @@ static void white_space_does_not_matter(void)
 		     " {\r\n\t\"a\" : [ 1 , true ] , \"b\" : null }\n");
 	ASSERT_EQUAL("[]", "[ ]");
 	ASSERT_EQUAL("{}", "{\n}");
+	ASSERT_EQUAL("{\"to\":\"x y\",\"n\":-12,\"a name of some length\":3}",
+		     "{\"a name of some length\" :3, \"to\": \"x y\" ,\"n\"\t:\r\n -12}");
+	ASSERT_EQUAL("{\"a\":1,\"b\":2}", "{ \"b\"                    :  2,\"a\": 1 }");
+	ASSERT_DIFFER("{\"a\":\"b c\"}", "{\"a\": \"bc\"}");
+	ASSERT_DIFFER("{\"a\":1,\"b\":2}", "{\"a\": 2, \"b\": 1}");
 	ASSERT_EQUAL("1", " 1 ");
 	ASSERT_DIFFER("\"a b\"", "\"ab\"");
 }
