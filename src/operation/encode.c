@@ -127,16 +127,21 @@ static char *put_term(struct buf *out, char *to, const struct qless_terms *terms
 static char *put_terms(struct buf *out, char *to, const struct qless_terms *terms)
 {
 	unsigned bits = 0;
+	char *bits_to;
+	size_t bits_at;
 
-	for (const struct term *term = terms_layout; term->name != NULL; term++)
-		bits |= term_is_given(terms, term) ? 1u << term->bit : 0;
 	to = buf_room(out, to, TERM_BITS / 8);
-	for (unsigned shift = 0; shift < TERM_BITS; shift += 8)
-		*to++ = (char)(bits >> shift);
+	bits_at = (size_t)(to - buf_data(out));
+	to += TERM_BITS / 8;
 	for (const struct term *term = terms_layout; term->name != NULL; term++) {
-		if (term_is_given(terms, term))
-			to = put_term(out, to, terms, term);
+		if (!term_is_given(terms, term))
+			continue;
+		bits |= 1u << term->bit;
+		to = put_term(out, to, terms, term);
 	}
+	bits_to = buf_data(out) + bits_at;
+	for (unsigned shift = 0; shift < TERM_BITS; shift += 8)
+		*bits_to++ = (char)(bits >> shift);
 	return to;
 }
 
