@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write sections of tests/bench/RESULTS.md.
 
-compare.py, turns.py, handoff.py, waiting.py, crowd.py and limits.py write theirs with --results. As a program,
-this runs benchmarks of single parts and writes a section for each:
+compare.py, turns.py, handoff.py, waiting.py, crowd.py, limits.py and unique.py write theirs with
+--results. As a program, this runs benchmarks of single parts and writes a section for each:
 
     deep      a life of a job on top of a backlog (bench_deep)
     stall     the slowest call of each kind (bench_stall)
