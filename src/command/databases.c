@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "command/json.h"
+#include "engine/meter.h"
 #include "keyspace/keyspace.h"
 #include "util/mem.h"
 
@@ -23,6 +24,7 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 	d->hooks = *hooks;
 	d->count = count;
 	d->limits.max_json_depth = JSON_DEPTH_MAX;
+	d->limits.metered_classes = METER_CLASSES_DEFAULT;
 	return d;
 }
 
@@ -121,12 +123,14 @@ unsigned databases_count(const struct databases *d)
 static void apply_limits(struct database *db, const struct databases_limits *limits)
 {
 	qless_set_limits(db->engine, &limits->engine);
+	meter_set_max_classes(db->engine, limits->metered_classes);
 	db->max_json_depth = limits->max_json_depth;
 }
 
 void databases_set_limits(struct databases *d, const struct databases_limits *limits)
 {
-	static const struct databases_limits widest = { .max_json_depth = JSON_DEPTH_MAX };
+	static const struct databases_limits widest = { .max_json_depth = JSON_DEPTH_MAX,
+							.metered_classes = METER_CLASSES_DEFAULT };
 
 	d->limits = limits != NULL ? *limits : widest;
 	for (unsigned i = 0; i < d->count; i++) {

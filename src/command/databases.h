@@ -53,7 +53,8 @@ void databases_complain(unsigned index, struct buf *ret_error);
 /* Limits of what clients may send; see qless_set_limits(). */
 struct databases_limits {
 	struct qless_limits engine;
-	size_t max_json_depth; /* up to JSON_DEPTH_MAX */
+	size_t max_json_depth;	/* up to JSON_DEPTH_MAX */
+	size_t metered_classes; /* see meter_set_max_classes() */
 };
 
 /* Set the limits of all databases. NULL means the widest limits. Replay of a log needs these,

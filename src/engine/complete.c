@@ -12,6 +12,7 @@
 #include "engine/event.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
 #include "engine/run.h"
@@ -165,6 +166,7 @@ int qless_complete(struct qless *q, double now, const struct qless_complete *com
 	history_append_plain(q, &job->history, now, QLESS_EVENT_DONE);
 	job_set_data(q, job, complete->data);
 	stats_record_run(q, job->queue, now, now - job->time);
+	job_count_run(q, job, now - job->time);
 	job->time = now;
 	job_end_run(q, job, RUN_COMPLETED);
 	event_tracked(q, job, "ql:completed");

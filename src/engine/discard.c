@@ -18,6 +18,7 @@
 #include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/lane.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
@@ -226,6 +227,7 @@ static void discard_rest(struct qless *q)
 	intern_done(&q->group_names);
 	intern_done(&q->tag_names);
 	intern_done(&q->names);
+	klasses_done(&q->klasses);
 	intern_done(&q->limit_names);
 	hash_done(&q->limit_sets);
 	hash_done(&q->unique_keys);

@@ -83,6 +83,7 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	skiplist_init(&q->tracks, tracked_member);
 	skiplist_init(&q->tags, tag_member);
 	settings_init(&q->settings);
+	meter_set_max_classes(q, METER_CLASSES_DEFAULT);
 	qless_set_limits(q, NULL);
 	engine_error_init(&q->error);
 	buf_init(&q->event, BUF_NO_MAX);

@@ -30,6 +30,7 @@
 #include "qless.h"
 
 #include "engine/error.h"
+#include "engine/meter.h"
 #include "engine/put_end.h"
 #include "engine/settings.h"
 #include "engine/vec.h"
@@ -63,7 +64,8 @@ struct qless {
 	struct intern_table worker_names;
 	struct intern_table group_names;
 	struct intern_table tag_names;
-	struct intern_table names;	 /* classes, and jids of recurring jobs that made jobs */
+	struct intern_table names;	 /* classes, and jids of recurring jobs that made jobs;
+					  * user: struct klass */
 	struct intern_table limit_names; /* user: struct named_limit */
 	struct hash limit_sets;
 	struct hash unique_keys;
@@ -89,6 +91,7 @@ struct qless {
 	size_t pattern_count;
 	size_t pattern_cap;
 
+	struct klasses klasses;	     /* those with meters */
 	struct queue_vec all_queues; /* known or not, in no order */
 	struct heap due;	     /* queues by when something next falls due in them */
 	struct heap ticks;	     /* schedules by their next tick */

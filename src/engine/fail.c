@@ -15,6 +15,7 @@
 #include "engine/failed_history.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/limit.h"
 #include "engine/lock.h"
 #include "engine/page.h"
@@ -83,6 +84,7 @@ static void settle(struct qless *q, struct qless_job *job)
 	q->failure_number += 1;
 	failed_history_add(q, group_need(q, job_extra(job)->failure->group), q->failure_number);
 	job_place_as(q, job, QLESS_FAILED, q->failure_number);
+	job_count_fail(q, job);
 	stats_count(q, job->queue, q->now, COUNTER_FAILURES);
 	stats_count(q, job->queue, q->now, COUNTER_FAILED);
 	engine_changed(q);
@@ -289,7 +291,7 @@ int qless_retry(struct qless *q, double now, const struct qless_retry *retry, do
 		job_end_run(q, job, RUN_GIVEN_UP);
 		job_exhaust(q, job, retry->group, retry->message);
 	} else {
-		job->queue->meter.counts[METER_RETRY]++;
+		job_count(q, job, METER_RETRY);
 		job_end_run(q, job, RUN_RETURNED);
 		give_back(q, job, now, retry);
 	}

@@ -15,6 +15,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/history.h"
+#include "engine/klass.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
 #include "engine/run.h"
@@ -187,9 +188,9 @@ static void job_free(struct qless *q, struct qless_job *job)
 	job_set_queue(q, job, NULL);
 	history_done(q, &job->history);
 	if (job_extra(job) != NULL)
-		intern_unref(&q->names, job_extra(job)->spawned_from);
+		klass_unref(q, job_extra(job)->spawned_from);
 	job_free_parts(job);
-	intern_unref(&q->names, job->klass);
+	klass_unref(q, job->klass);
 	job_free_memory(job);
 }
 
@@ -231,7 +232,7 @@ void job_set_klass(struct qless *q, struct qless_job *job, struct qless_str klas
 {
 	struct intern *name = intern_get(&q->names, klass);
 
-	intern_unref(&q->names, job->klass);
+	klass_unref(q, job->klass);
 	job->klass = name;
 }
 

@@ -17,6 +17,7 @@
 #include "engine/fail.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
 #include "engine/run.h"
@@ -61,7 +62,7 @@ static bool take_away(struct qless *q, struct qless_job *job)
 	bool can_count = retries_are_whole(job->remaining);
 	struct intern *worker;
 
-	job->queue->meter.counts[METER_LOSE]++;
+	job_count(q, job, METER_LOSE);
 	job_end_run(q, job, RUN_LOST);
 	if (can_count)
 		job->remaining -= 1;
@@ -249,7 +250,7 @@ int qless_timeout(struct qless *q, double now, const struct qless_str *jids, siz
 		if (job->state != QLESS_RUNNING)
 			continue; /* the jid was given twice */
 		history_append_plain(q, &job->history, now, QLESS_EVENT_TIMED_OUT);
-		job->queue->meter.counts[METER_LOSE]++;
+		job_count(q, job, METER_LOSE);
 		job_end_run(q, job, RUN_TIMED_OUT);
 		job->expires = 0;
 		job_place_as(q, job, QLESS_STALLED, INFINITY);

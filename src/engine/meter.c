@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "engine/engine_int.h"
+#include "engine/klass.h"
 #include "engine/queue.h"
 
 static const double bounds[METER_BOUND_COUNT] = METER_BOUNDS;
+
+/* 30 million years, of which a sum has room for any number. */
+#define SECONDS_MAX 1e15
 
 static const double span_seconds[METER_SPANS] = { 60, 300, 900 };
 
@@ -16,16 +20,84 @@ double meter_bound(size_t i)
 	return i < METER_BOUND_COUNT ? bounds[i] : INFINITY;
 }
 
-void meter_add_duration(struct meter_durations *durations, double seconds)
+/* The part of a duration that counts in a sum. The clocks of clients differ, so a duration may be
+ * negative, and their times may be any number. A sum must neither shrink nor become infinite. */
+static inline double clamp(double seconds)
+{
+	if (!(seconds > 0))
+		return 0;
+	return seconds < SECONDS_MAX ? seconds : SECONDS_MAX;
+}
+
+static inline size_t find_bucket(double seconds)
 {
 	size_t i = 0;
 
 	while (i < METER_BOUND_COUNT && seconds > bounds[i])
 		i++;
-	durations->buckets[i]++;
-	/* The clocks of clients differ, so a wait may be negative. The sum must not shrink. */
-	if (seconds > 0)
-		durations->sum = finite_add(durations->sum, seconds);
+	return i;
+}
+
+static inline void add_duration(struct meter_durations *durations, size_t bucket, double seconds)
+{
+	durations->buckets[bucket]++;
+	durations->sum += seconds;
+}
+
+void meter_pop(struct meter *queue, struct meter *klass, double seconds)
+{
+	size_t bucket = find_bucket(seconds);
+
+	seconds = clamp(seconds);
+	queue->counts[METER_POP]++;
+	klass->counts[METER_POP]++;
+	add_duration(&queue->wait, bucket, seconds);
+	add_duration(&klass->wait, bucket, seconds);
+}
+
+void meter_complete(struct meter *queue, struct meter *klass, double seconds, double attempts)
+{
+	size_t bucket = find_bucket(seconds);
+
+	seconds = clamp(seconds);
+	queue->counts[METER_COMPLETE]++;
+	klass->counts[METER_COMPLETE]++;
+	queue->attempts += attempts;
+	klass->attempts += attempts;
+	add_duration(&queue->run, bucket, seconds);
+	add_duration(&klass->run, bucket, seconds);
+}
+
+void meter_fail(struct meter *queue, struct meter *klass, double seconds)
+{
+	seconds = clamp(seconds);
+	queue->counts[METER_FAIL]++;
+	klass->counts[METER_FAIL]++;
+	queue->to_fail.count++;
+	klass->to_fail.count++;
+	queue->to_fail.sum += seconds;
+	klass->to_fail.sum += seconds;
+}
+
+static void add_durations(struct meter_durations *to, const struct meter_durations *from)
+{
+	for (size_t i = 0; i <= METER_BOUND_COUNT; i++)
+		to->buckets[i] += from->buckets[i];
+	to->sum += from->sum;
+}
+
+void meter_add(struct meter *to, const struct meter *from)
+{
+	for (int event = 0; event < METER_EVENTS; event++) {
+		to->counts[event] += from->counts[event];
+		/* Events since the last tick are part of the next one. */
+		to->ticked_counts[event] += from->ticked_counts[event];
+	}
+	add_durations(&to->wait, &from->wait);
+	add_durations(&to->run, &from->run);
+	to->to_fail.count += from->to_fail.count;
+	to->to_fail.sum += from->to_fail.sum;
+	to->attempts += from->attempts;
 }
 
 struct tick {
@@ -76,14 +148,23 @@ static void tick_meter(struct meter *meter, struct tick *tick)
 	}
 }
 
+/* The meters of the queues, then that of the other classes, then those of the classes. */
+static struct meter *meter_at(struct qless *q, size_t at)
+{
+	if (at < q->all_queues.count)
+		return &q->all_queues.items[at]->meter;
+	at -= q->all_queues.count;
+	return at == 0 ? &q->klasses.other : &q->klasses.items[at - 1]->meter;
+}
+
 size_t meter_tick(struct qless *q, size_t cursor, size_t max, double seconds)
 {
-	const struct queue_vec *all = &q->all_queues;
+	size_t count = q->all_queues.count + 1 + q->klasses.count;
 	struct tick tick = { .now = seconds, .elapsed = -1 };
 
-	for (; cursor < all->count && max > 0; cursor++, max--)
-		tick_meter(&all->items[cursor]->meter, &tick);
-	return cursor < all->count ? cursor : 0;
+	for (; cursor < count && max > 0; cursor++, max--)
+		tick_meter(meter_at(q, cursor), &tick);
+	return cursor < count ? cursor : 0;
 }
 
 static void reset_meter(struct queue *queue, void *arg)
@@ -95,4 +176,7 @@ static void reset_meter(struct queue *queue, void *arg)
 void meter_reset_all(struct qless *q)
 {
 	queue_each(q, reset_meter, NULL);
+	for (size_t i = 0; i < q->klasses.count; i++)
+		memset(&q->klasses.items[i]->meter, 0, sizeof q->klasses.items[i]->meter);
+	memset(&q->klasses.other, 0, sizeof q->klasses.other);
 }

@@ -1,6 +1,6 @@
 /*
- * Throughput of queues for monitoring: counts since the start, rates, and histograms of how long
- * jobs waited and ran.
+ * Throughput of queues and classes for monitoring: counts since the start, rates, histograms of how
+ * long jobs waited and ran, and sums of how long they took to fail, and of attempts.
  *
  * Meters are no part of the state: snapshots do not contain them, and no call depends on them. The
  * statistics of stats.c are by day and by the clocks of clients. Meters only grow, and their rates
@@ -46,6 +46,11 @@ struct meter_durations {
 	double sum;
 };
 
+struct meter_sum {
+	uint64_t count;
+	double sum;
+};
+
 struct meter {
 	uint64_t counts[METER_EVENTS];
 	uint64_t ticked_counts[METER_EVENTS]; /* at the last tick */
@@ -53,16 +58,43 @@ struct meter {
 	float rates[METER_EVENTS][METER_SPANS];
 	struct meter_durations wait;
 	struct meter_durations run;
+	struct meter_sum to_fail; /* seconds from the first put of a job until it failed */
+	double attempts;	  /* of the jobs that METER_COMPLETE counts */
+};
+
+/* How many classes have meters unless meter_set_max_classes() says otherwise. */
+#define METER_CLASSES_DEFAULT 1000
+/* The name of all classes without a meter of their own. */
+#define METER_OTHER "other"
+
+struct klass;
+
+/* The classes that have meters, in no order. */
+struct klasses {
+	struct klass **items;
+	size_t count;
+	size_t cap;
+	size_t max;
+	struct meter other; /* of the other classes, and of those that are gone */
 };
 
 /* The upper bound of bucket `i`; INFINITY for the last. */
 double meter_bound(size_t i);
 
-void meter_add_duration(struct meter_durations *durations, double seconds);
+/* Count a pop, a completion or a failure for a queue and for a class. */
+void meter_pop(struct meter *queue, struct meter *klass, double seconds);
+void meter_complete(struct meter *queue, struct meter *klass, double seconds, double attempts);
+void meter_fail(struct meter *queue, struct meter *klass, double seconds);
 
-/* Update the rates of up to `max` queues, beginning at `cursor`. `cursor` is 0 first, then the
- * value returned; 0 is returned after the last queue. `seconds` comes from a monotonic clock. If
- * queues come and go, a queue may be left out until the next round. */
+/* Add the counts of a meter that is freed. The rates stay as they are. */
+void meter_add(struct meter *to, const struct meter *from);
+
+/* Set how many classes have meters of their own. Those in excess lose theirs. */
+void meter_set_max_classes(struct qless *q, size_t max);
+
+/* Update the rates of up to `max` queues and classes, beginning at `cursor`. `cursor` is 0 first,
+ * then the value returned; 0 is returned after the last one. `seconds` comes from a monotonic
+ * clock. If queues and classes come and go, one may be left out until the next round. */
 size_t meter_tick(struct qless *q, size_t cursor, size_t max, double seconds);
 
 /* Reset all meters, after a log was replayed. */

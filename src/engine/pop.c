@@ -12,6 +12,7 @@
 #include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/lane.h"
 #include "engine/limit.h"
 #include "engine/lock.h"
@@ -59,6 +60,7 @@ static void hand_out(struct qless *q, struct queue *queue, struct qless_job *job
 		job_leave(q, job);
 	history_append_popped(q, &job->history, now, worker);
 	stats_record_wait(q, queue, now, now - job->time);
+	job_count_pop(q, job, now - job->time);
 	job->time = now;
 	job_set_worker(q, job, worker);
 	job->expires = expires;

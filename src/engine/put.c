@@ -119,8 +119,8 @@ static void apply_put(struct qless *q, enum qless_operation operation, double no
 		if ((job->flags & JOB_CARRIES) && operation == QLESS_OP_PUT)
 			unique_drop(q, job);
 	}
-	job_join(q, job, queue, now);
 	job_set_klass(q, job, put->klass);
+	job_join(q, job, queue, now);
 	if (put->has_tags)
 		job_set_tags(q, job, put->tags, put->tag_count, now);
 	else

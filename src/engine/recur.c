@@ -11,6 +11,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/limit.h"
 #include "engine/named_limit.h"
 #include "engine/numbering.h"
@@ -102,7 +103,7 @@ void recur_free(struct qless *q, struct qless_recur *recur)
 	leave_queue(q, recur);
 	drop_tags(q, recur);
 	limit_set_unref(q, recur->limits);
-	intern_unref(&q->names, recur->klass);
+	klass_unref(q, recur->klass);
 	free(recur->data);
 	schedule_free(q, recur->schedule);
 	free(recur->terms);
@@ -126,7 +127,7 @@ static void set_klass(struct qless *q, struct qless_recur *recur, struct qless_s
 {
 	struct intern *name = intern_get(&q->names, klass);
 
-	intern_unref(&q->names, recur->klass);
+	klass_unref(q, recur->klass);
 	recur->klass = name;
 }
 

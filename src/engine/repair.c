@@ -25,6 +25,7 @@
 #include "engine/fail.h"
 #include "engine/failed_history.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
@@ -467,6 +468,8 @@ static size_t recount_name(struct qless *q, const struct qless_repair *r)
 {
 	struct intern *name = find_counted_name(q, r);
 
+	if (name != NULL && r->what == COUNTS_NAME && name->user != NULL && r->to == 0)
+		klass_drop_meter(q, name->user);
 	/* An object always refers to its name. */
 	if (name == NULL || name->node.aux != r->from || r->to > UINT32_MAX ||
 	    (r->to == 0 && name->user != NULL))

@@ -19,6 +19,7 @@
 #include "engine/fail.h"
 #include "engine/failed_history.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/lists.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
@@ -372,7 +373,7 @@ size_t resolve_group(struct qless *q, struct group *group)
 	return 1;
 }
 
-static size_t recount_names(struct intern_table *table, const struct refs *refs)
+static size_t recount_names(struct qless *q, struct intern_table *table, const struct refs *refs)
 {
 	struct hash_iter it;
 	struct hash_node *node;
@@ -385,7 +386,9 @@ static size_t recount_names(struct intern_table *table, const struct refs *refs)
 		if (name->node.aux == count)
 			continue;
 		name->node.aux = count > 0 ? (uint32_t)count : 1;
-		if (count == 0)
+		if (count == 0 && table == &q->names)
+			klass_unref(q, name);
+		else if (count == 0)
 			intern_unref(table, name);
 		repairs++;
 	}
@@ -408,9 +411,10 @@ static size_t recount(struct qless *q)
 		queue->job_count = refs_count(&refs, queue);
 		repairs++;
 	}
-	repairs += recount_names(&q->queue_names, &refs) + recount_names(&q->worker_names, &refs) +
-		   recount_names(&q->group_names, &refs) + recount_names(&q->tag_names, &refs) +
-		   recount_names(&q->names, &refs);
+	repairs += recount_names(q, &q->queue_names, &refs) +
+		   recount_names(q, &q->worker_names, &refs) +
+		   recount_names(q, &q->group_names, &refs) +
+		   recount_names(q, &q->tag_names, &refs) + recount_names(q, &q->names, &refs);
 	refs_done(&refs);
 	return repairs;
 }

@@ -10,6 +10,7 @@
 #include "engine/fair.h"
 #include "engine/history.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/lane.h"
 #include "engine/lists.h"
 #include "engine/meter.h"
@@ -334,5 +335,5 @@ void job_join(struct qless *q, struct qless_job *job, struct queue *queue, doubl
 	assert(!job->node.linked && queue->name->user == queue);
 	job_set_queue(q, job, queue);
 	history_append_put(q, &job->history, when, queue);
-	queue->meter.counts[METER_PUT]++;
+	job_count(q, job, METER_PUT);
 }

@@ -11,6 +11,7 @@
 #include "engine/event.h"
 #include "engine/fail.h"
 #include "engine/history.h"
+#include "engine/klass.h"
 #include "engine/lock.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
@@ -191,7 +192,7 @@ bool runtime_lose(struct qless *q, struct qless_job *job)
 	double delay;
 
 	warn(q, job);
-	job->queue->meter.counts[METER_LOSE]++;
+	job_count(q, job, METER_LOSE);
 	job_end_run(q, job, RUN_LOST);
 	engine_changed(q);
 	if (can_count)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "engine/engine_int.h"
-#include "engine/meter.h"
 #include "engine/queue.h"
 #include "engine/worker.h"
 #include "util/mem.h"
@@ -181,16 +180,12 @@ static void record(struct series *series, double value)
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds)
 {
 	record(&need_day(queue, stats_day_of(q, now))->wait, seconds);
-	queue->meter.counts[METER_POP]++;
-	meter_add_duration(&queue->meter.wait, seconds);
 	engine_changed(q);
 }
 
 void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds)
 {
 	record(&need_day(queue, stats_day_of(q, now))->run, seconds);
-	queue->meter.counts[METER_COMPLETE]++;
-	meter_add_duration(&queue->meter.run, seconds);
 	engine_changed(q);
 }
 
@@ -201,8 +196,6 @@ void stats_count(struct qless *q, struct queue *queue, double now, enum counter 
 	day->counters[counter]++;
 	day->counted[counter] = true;
 	assert(day->counters[COUNTER_FAILED] <= day->counters[COUNTER_FAILURES]);
-	if (counter == COUNTER_FAILURES)
-		queue->meter.counts[METER_FAIL]++;
 	engine_changed(q);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/engine_int.h"
 #include "engine/fail.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/lists.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
@@ -415,6 +416,28 @@ struct view_bucket view_bucket(const struct view_series *series, size_t i)
 }
 
 /* ---- monitoring ---- */
+
+static bool has_counted(const struct meter *meter)
+{
+	for (int event = 0; event < METER_EVENTS; event++) {
+		if (meter->counts[event] != 0)
+			return true;
+	}
+	return false;
+}
+
+void view_each_class(const struct qless *q, view_class_fn *visit, void *arg)
+{
+	const struct klasses *klasses = &q->klasses;
+
+	for (size_t i = 0; i < klasses->count; i++) {
+		const struct klass *klass = klasses->items[i];
+
+		visit(arg, &(struct view_class_figures){ intern_str(klass->name), &klass->meter });
+	}
+	if (has_counted(&klasses->other))
+		visit(arg, &(struct view_class_figures){ STR(METER_OTHER), &klasses->other });
+}
 
 size_t view_queue_count(const struct qless *q)
 {

@@ -228,6 +228,16 @@ struct view_queue_figures {
 
 typedef void view_queue_fn(void *arg, const struct view_queue_figures *queue);
 
+struct view_class_figures {
+	struct qless_str name;
+	const struct meter *meter;
+};
+
+typedef void view_class_fn(void *arg, const struct view_class_figures *klass);
+
+/* All classes with meters, in no order, then the class `other` unless it has counted nothing. */
+void view_each_class(const struct qless *q, view_class_fn *visit, void *arg);
+
 size_t view_queue_count(const struct qless *q);
 
 /* Returns false if there is no such queue. */

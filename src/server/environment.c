@@ -294,6 +294,7 @@ void environment_apply_config(struct server *s)
 					     .max_meta_bytes = config->max_meta_bytes,
 				     },
 				     .max_json_depth = config->max_json_depth,
+				     .metered_classes = config->metrics_max_classes,
 			     });
 	s->env.limits = (struct call_limits){
 		.names = config->max_names_per_call,

@@ -6,6 +6,7 @@
 #include "command/databases.h"
 #include "command/scripts.h"
 #include "command/table.h"
+#include "server/classes.h"
 #include "server/figures.h"
 #include "server/histogram.h"
 #include "server/libraries.h"
@@ -157,6 +158,7 @@ static const struct info_section {
 	{ "latencystats", "Latencystats", GROUPS(0, 0), section_latencystats, false },
 	{ "cluster", "Cluster", GROUPS(1, FIGURES_CLUSTER), NULL, true },
 	{ "queues", "Queues", GROUPS(1, FIGURES_QUEUES), queues_append_info, true },
+	{ "classes", "Classes", GROUPS(0, 0), classes_append_info, false },
 	{ "keyspace", "Keyspace", GROUPS(0, 0), section_keyspace, true },
 #undef GROUPS
 };

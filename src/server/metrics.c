@@ -5,6 +5,7 @@
 
 #include "command/databases.h"
 #include "command/table.h"
+#include "server/classes.h"
 #include "server/commands.h"
 #include "server/figures.h"
 #include "server/histogram.h"
@@ -23,10 +24,12 @@
 struct metrics {
 	struct server *server;
 	struct queues_snapshot queues;
-	size_t step;		     /* the next step */
-	size_t family;		     /* the next row of queues, after the last step */
-	size_t queue;		     /* the next row of the family */
-	struct limit_metrics limits; /* after the queues */
+	size_t step;		      /* the next step */
+	size_t family;		      /* the next row of queues, after the last step */
+	size_t queue;		      /* the next row of the family */
+	struct class_metrics classes; /* after the queues */
+	bool are_classes_done;
+	struct limit_metrics limits; /* after the classes */
 };
 
 /* Not inline: rarely run code should not use up the compiler's limit for copies of buf_append(),
@@ -79,6 +82,49 @@ static void append_sample(struct buf *out, const char *name, const char *label, 
 	append_label(out, label, text);
 	append_text(out, "} ");
 	figures_append_value(out, value);
+}
+
+/* metric{label="text",db="0" without the closing brace */
+static void append_series(struct buf *out, const struct metrics_series *series, const char *suffix)
+{
+	append_text(out, "qlessd_");
+	append_text(out, series->metric);
+	append_text(out, suffix);
+	append_text(out, "{");
+	append_text(out, series->label);
+	append_text(out, "=\"");
+	metrics_append_label(out, series->text);
+	buf_printf(out, "\",db=\"%u\"", series->db);
+}
+
+void metrics_append_sample(struct buf *out, const struct metrics_series *series, const char *suffix,
+			   double value)
+{
+	append_series(out, series, suffix);
+	append_text(out, "} ");
+	figures_append_value(out, value);
+}
+
+void metrics_append_durations(struct buf *out, const struct metrics_series *series,
+			      const struct meter_durations *durations)
+{
+	char bound[NUM_MAX];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i <= METER_BOUND_COUNT; i++) {
+		count += durations->buckets[i];
+		append_series(out, series, "_bucket");
+		num_format_g14(bound, meter_bound(i));
+		buf_printf(out, ",le=\"%s\"} ", i < METER_BOUND_COUNT ? bound : "+Inf");
+		figures_append_value(out, (double)count);
+	}
+	metrics_append_sum(out, series, (struct meter_sum){ count, durations->sum });
+}
+
+void metrics_append_sum(struct buf *out, const struct metrics_series *series, struct meter_sum sum)
+{
+	metrics_append_sample(out, series, "_sum", sum.sum);
+	metrics_append_sample(out, series, "_count", (double)sum.count);
 }
 
 /*
@@ -269,24 +315,18 @@ struct queue_family {
 	size_t at; /* offset of a number in struct view_queue_figures, or index of an event */
 };
 
-/* {queue="name",db="0" without the closing brace */
-static void append_queue(struct buf *out, const char *name, const char *suffix,
-			 const struct queue_row *row)
+static struct metrics_series series_of(const struct queue_family *family,
+				       const struct queue_row *row)
 {
-	append_text(out, "qlessd_");
-	append_text(out, name);
-	append_text(out, suffix);
-	append_text(out, "{queue=\"");
-	metrics_append_label(out, row->figures.name);
-	buf_printf(out, "\",db=\"%u\"", row->db);
+	return (struct metrics_series){ family->name, "queue", row->figures.name, row->db };
 }
 
 static void append_queue_value(const struct queue_family *family, const struct queue_row *row,
 			       double value, struct buf *out)
 {
-	append_queue(out, family->name, "", row);
-	append_text(out, "} ");
-	figures_append_value(out, value);
+	struct metrics_series series = series_of(family, row);
+
+	metrics_append_sample(out, &series, "", value);
 }
 
 static void append_queue_number(const struct queue_family *family, const struct queue_row *row,
@@ -321,37 +361,38 @@ static void append_queue_events(const struct queue_family *family, const struct 
 	append_queue_value(family, row, (double)row->figures.meter->counts[family->at], out);
 }
 
-static void append_histogram(const char *name, const struct queue_row *row,
-			     const struct meter_durations *durations, struct buf *out)
-{
-	char bound[NUM_MAX];
-	uint64_t count = 0;
-
-	for (size_t i = 0; i <= METER_BOUND_COUNT; i++) {
-		count += durations->buckets[i];
-		append_queue(out, name, "_bucket", row);
-		num_format_g14(bound, meter_bound(i));
-		buf_printf(out, ",le=\"%s\"} ", i < METER_BOUND_COUNT ? bound : "+Inf");
-		figures_append_value(out, (double)count);
-	}
-	append_queue(out, name, "_sum", row);
-	append_text(out, "} ");
-	figures_append_value(out, durations->sum);
-	append_queue(out, name, "_count", row);
-	append_text(out, "} ");
-	figures_append_value(out, (double)count);
-}
-
 static void append_queue_wait(const struct queue_family *family, const struct queue_row *row,
 			      struct buf *out)
 {
-	append_histogram(family->name, row, &row->figures.meter->wait, out);
+	struct metrics_series series = series_of(family, row);
+
+	metrics_append_durations(out, &series, &row->figures.meter->wait);
 }
 
 static void append_queue_run(const struct queue_family *family, const struct queue_row *row,
 			     struct buf *out)
 {
-	append_histogram(family->name, row, &row->figures.meter->run, out);
+	struct metrics_series series = series_of(family, row);
+
+	metrics_append_durations(out, &series, &row->figures.meter->run);
+}
+
+static void append_queue_failure(const struct queue_family *family, const struct queue_row *row,
+				 struct buf *out)
+{
+	struct metrics_series series = series_of(family, row);
+
+	metrics_append_sum(out, &series, row->figures.meter->to_fail);
+}
+
+static void append_queue_attempts(const struct queue_family *family, const struct queue_row *row,
+				  struct buf *out)
+{
+	const struct meter *meter = row->figures.meter;
+	struct metrics_series series = series_of(family, row);
+
+	metrics_append_sum(out, &series,
+			   (struct meter_sum){ meter->counts[METER_COMPLETE], meter->attempts });
 }
 
 #define NUMBER(field) append_queue_number, offsetof(struct view_queue_figures, field)
@@ -387,6 +428,10 @@ static const struct queue_family queue_families[] = {
 	  append_queue_wait, 0 },
 	{ "queue_job_run_seconds", "histogram", "Time that jobs ran until they completed",
 	  append_queue_run, 0 },
+	{ "queue_job_failure_seconds", "summary",
+	  "Time from the first put of jobs until they failed", append_queue_failure, 0 },
+	{ "queue_job_attempts", "summary", "Times that completed jobs were popped",
+	  append_queue_attempts, 0 },
 };
 #define QUEUE_FAMILIES (sizeof queue_families / sizeof queue_families[0])
 
@@ -395,6 +440,7 @@ struct metrics *metrics_new(struct server *s)
 	struct metrics *m = mem_zalloc(sizeof *m);
 
 	m->server = s;
+	class_metrics_begin(&m->classes, s);
 	limit_metrics_begin(&m->limits, s);
 	return m;
 }
@@ -404,6 +450,7 @@ void metrics_free(struct metrics *m)
 	if (m == NULL)
 		return;
 	queues_snapshot_done(&m->queues);
+	class_metrics_done(&m->classes);
 	limit_metrics_done(&m->limits);
 	free(m);
 }
@@ -433,6 +480,9 @@ bool metrics_append(struct metrics *m, struct buf *out, size_t about_bytes)
 		steps[m->step++](m, out);
 	else if (m->family < QUEUE_FAMILIES)
 		append_queues(m, out, out->len + about_bytes);
+	else if (!m->are_classes_done)
+		m->are_classes_done =
+			!class_metrics_append(&m->classes, out, out->len + about_bytes);
 	else
 		return limit_metrics_append(&m->limits, out, out->len + about_bytes);
 	return true;

@@ -182,9 +182,7 @@ static void find_top(struct server *s, size_t max, const struct user *viewer, st
  * INFO
  */
 
-/* Append a name. Bytes that would end the value or the line, and bytes that are not text, become
- * \xHH. */
-static void append_name(struct buf *out, struct qless_str name)
+void queues_append_name(struct buf *out, struct qless_str name)
 {
 	for (size_t i = 0; i < name.len; i++) {
 		unsigned char c = (unsigned char)name.ptr[i];
@@ -209,12 +207,22 @@ static void append_count(struct buf *out, const char *name, uint64_t count)
 	buf_printf(out, ",%s=%llu", name, (unsigned long long)count);
 }
 
+void queues_append_meter(struct buf *out, const struct meter *meter)
+{
+	append_events(out, "puts", "put", meter, METER_PUT);
+	append_events(out, "pops", "pop", meter, METER_POP);
+	append_events(out, "completes", "complete", meter, METER_COMPLETE);
+	append_events(out, "fails", "fail", meter, METER_FAIL);
+	append_count(out, "retries", meter->counts[METER_RETRY]);
+	append_count(out, "lost_locks", meter->counts[METER_LOSE]);
+}
+
 static void append_line(struct buf *out, size_t number, const struct queue_row *e)
 {
 	const struct view_queue_figures *f = &e->figures;
 
 	buf_printf(out, "queue%zu:name=", number);
-	append_name(out, f->name);
+	queues_append_name(out, f->name);
 	buf_printf(out, ",db=%u", e->db);
 	for (int i = 0; i < QUEUE_LISTS; i++) {
 		append_count(out, queue_lists[i].figure, f->listed[i]);
@@ -223,12 +231,7 @@ static void append_line(struct buf *out, size_t number, const struct queue_row *
 	}
 	append_count(out, "failed", f->failed);
 	buf_printf(out, ",paused=%d", f->paused);
-	append_events(out, "puts", "put", f->meter, METER_PUT);
-	append_events(out, "pops", "pop", f->meter, METER_POP);
-	append_events(out, "completes", "complete", f->meter, METER_COMPLETE);
-	append_events(out, "fails", "fail", f->meter, METER_FAIL);
-	append_count(out, "retries", f->meter->counts[METER_RETRY]);
-	append_count(out, "lost_locks", f->meter->counts[METER_LOSE]);
+	queues_append_meter(out, f->meter);
 	buf_printf(out, ",oldest_wait=%.3f", e->oldest_wait_s);
 	append_count(out, "listeners", e->listeners);
 	buf_printf(out, "\r\n");
@@ -245,8 +248,7 @@ static int compare_rows(const void *left, const void *right)
 	return str_compare(a->figures.name, b->figures.name);
 }
 
-/* The user of the client that runs INFO, if it may not read all queues. */
-static const struct user *find_viewer(const struct server *s)
+const struct user *queues_find_viewer(const struct server *s)
 {
 	const struct client *c = s->clients.running;
 	const struct user *user = c != NULL ? c->session.user : NULL;
@@ -258,7 +260,7 @@ void queues_append_info(struct server *s, struct buf *out)
 {
 	struct top top;
 
-	find_top(s, QUEUES_INFO_MAX, find_viewer(s), &top);
+	find_top(s, QUEUES_INFO_MAX, queues_find_viewer(s), &top);
 	if (top.count != 0)
 		qsort(top.rows, top.count, sizeof *top.rows, compare_rows);
 	for (size_t i = 0; i < top.count; i++)

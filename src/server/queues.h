@@ -9,6 +9,7 @@
 #include "util/buf.h"
 
 struct server;
+struct user;
 
 /* Number of queues that have a line in INFO: those with most jobs. */
 #define QUEUES_INFO_MAX 100
@@ -40,6 +41,14 @@ void queues_begin(struct server *s);
 
 /* Append a line for each queue, the largest first. */
 void queues_append_info(struct server *s, struct buf *out);
+
+/* Append a name. Bytes that would end the value or the line, and bytes that are not text, become
+ * \xHH. */
+void queues_append_name(struct buf *out, struct qless_str name);
+/* Append the counts and rates of a queue or class. */
+void queues_append_meter(struct buf *out, const struct meter *meter);
+/* The user of the client that runs INFO, if it may not read all queues. */
+const struct user *queues_find_viewer(const struct server *s);
 
 /* The figures of a queue at one moment. */
 struct queue_row {

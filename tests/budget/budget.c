@@ -16,6 +16,7 @@
 #include "native.h"
 
 #include "command/scripts.h"
+#include "engine/meter.h"
 #include "util/num.h"
 
 #define JOBS	   512
@@ -185,6 +186,7 @@ int main(void)
 	native_setup(&fixture);
 	databases_set_limits(fixture.call.env.databases,
 			     &(struct databases_limits){ .engine = { .is_strict = true },
+							 .metered_classes = METER_CLASSES_DEFAULT,
 							 .max_json_depth = JSON_DEPTH_MAX });
 	fixture.call.env.scripts = scripts_new(1, NULL);
 	scripts_compute_sha(STR(LUATEXT_CLASSIC), sha);

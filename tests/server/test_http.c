@@ -414,7 +414,11 @@ static void check_sample(struct family *f, char *line)
 	TEST_ASSERT_EQUAL_INT_MESSAGE(' ', *at, line);
 	value = strtod(at + 1, &end);
 	TEST_ASSERT_TRUE_MESSAGE(end != at + 1 && *end == '\0', line);
-	if (strcmp(f->type, "histogram") != 0)
+	if (strcmp(f->type, "summary") == 0)
+		TEST_ASSERT_TRUE_MESSAGE(strncmp(suffix, "_sum{", 5) == 0 ||
+						 strncmp(suffix, "_count{", 7) == 0,
+					 line);
+	else if (strcmp(f->type, "histogram") != 0)
 		TEST_ASSERT_EQUAL_size_t(strlen(f->name), len);
 	else if (strncmp(suffix, "_bucket{", 8) == 0)
 		check_bucket(f, line, value);
@@ -607,6 +611,75 @@ static void only_the_limits_with_most_jobs_have_metrics(void)
 	TEST_ASSERT_NULL(strstr(buf_cstr(&page), "qlessd_limit_waiting_jobs{"));
 }
 
+static void metrics_describe_classes(void)
+{
+	static const char *const lines[] = {
+		"qlessd_class_puts_total{class=\"K\",db=\"0\"} 7\n",
+		"qlessd_class_pops_total{class=\"K\",db=\"0\"} 5\n",
+		"qlessd_class_completes_total{class=\"K\",db=\"0\"} 1\n",
+		"qlessd_class_fails_total{class=\"K\",db=\"0\"} 1\n",
+		"qlessd_class_retries_total{class=\"K\",db=\"0\"} 1\n",
+		"qlessd_class_lost_locks_total{class=\"K\",db=\"0\"} 1\n",
+		"qlessd_class_puts_total{class=\"K\",db=\"1\"} 1\n",
+		"qlessd_class_job_wait_seconds_count{class=\"K\",db=\"0\"} 5\n",
+		"qlessd_class_job_run_seconds_bucket{class=\"K\",db=\"0\",le=\"+Inf\"} 1\n",
+		"qlessd_class_job_failure_seconds_count{class=\"K\",db=\"0\"} 1\n",
+		"qlessd_class_job_attempts_sum{class=\"K\",db=\"0\"} 1\n",
+		"qlessd_queue_job_failure_seconds_count{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_job_attempts_sum{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_job_attempts_count{queue=\"q\",db=\"0\"} 1\n",
+	};
+
+	start();
+	make_state();
+	get("/metrics");
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+		assert_has(buf_cstr(&page), lines[i]);
+}
+
+/* The page is sent in portions. */
+static void only_so_many_classes_have_metrics(void)
+{
+	char *text;
+
+	start_with("--metrics-max-classes", "2000");
+	for (int i = 0; i < 3000; i++) {
+		char words[100];
+
+		snprintf(words, sizeof words, "PUT w q j%d class-%d {} 0", i, i);
+		peer_send_words(p, words);
+	}
+	peer_skip_replies(p, 3000);
+	assert_has(get("/metrics"), "qlessd_class_puts_total{class=\"class-0\",db=\"0\"} 1\n");
+	assert_has(buf_cstr(&page), "qlessd_class_puts_total{class=\"class-1999\",db=\"0\"} 1\n");
+	assert_has(buf_cstr(&page), "qlessd_class_puts_total{class=\"other\",db=\"0\"} 1000\n");
+	TEST_ASSERT_NULL(strstr(buf_cstr(&page), "{class=\"class-2000\""));
+	text = strdup(body_of(buf_cstr(&page)));
+	check_page(text);
+	free(text);
+	ASK(p, "CONFIG SET metrics-max-classes 0", "+OK\r\n");
+	assert_has(get("/metrics"), "qlessd_class_puts_total{class=\"other\",db=\"0\"} 3000\n");
+	TEST_ASSERT_NULL(strstr(buf_cstr(&page), "{class=\"class-"));
+}
+
+static void any_class_name_is_a_valid_label(void)
+{
+	static const char put_odd[] = "*7\r\n$3\r\nPUT\r\n$1\r\nw\r\n$1\r\nq\r\n$1\r\nj\r\n"
+				      "$5\r\n\"\\\n\xc3\xa4\r\n$2\r\n{}\r\n$1\r\n0\r\n";
+	char *text;
+
+	start();
+	peer_send(p, put_odd, sizeof put_odd - 1);
+	peer_skip_replies(p, 1);
+	get("/metrics");
+	assert_has(buf_cstr(&page),
+		   "qlessd_class_puts_total{class=\"\\\"\\\\x5c\\\\x0a\xc3\xa4\",db=\"0\"} 1\n");
+	text = strdup(body_of(buf_cstr(&page)));
+	check_page(text);
+	free(text);
+	ASK_HAS(p, "INFO classes", "class0:name=\"\\x5c\\x0a\\xc3\\xa4,db=0,puts=1,");
+}
+
 static void any_queue_name_is_a_valid_label(void)
 {
 	static const char put_odd[] = "*7\r\n$3\r\nPUT\r\n$1\r\nw\r\n$8\r\n\"\\\n\xc3\xa4\x01\\x"
@@ -665,8 +738,8 @@ static bool has_no_metric(const char *name)
 static void every_figure_of_info_has_a_metric(void)
 {
 	static const char *const families[] = {
-		"cmdstat_",	  "errorstat_", "latency_percentiles_usec_",
-		"client_library", "queue",	"db",
+		"cmdstat_", "errorstat_", "latency_percentiles_usec_", "client_library", "queue",
+		"class",    "db",
 	};
 	char name[256], wanted[300], *info;
 	int count = 0;
@@ -751,6 +824,9 @@ int main(int argc, char **argv)
 	RUN(metrics_describe_queues);
 	RUN(metrics_describe_limits);
 	RUN(only_the_limits_with_most_jobs_have_metrics);
+	RUN(metrics_describe_classes);
+	RUN(only_so_many_classes_have_metrics);
+	RUN(any_class_name_is_a_valid_label);
 	RUN(any_queue_name_is_a_valid_label);
 	RUN(every_figure_of_info_has_a_metric);
 	RUN(the_dashboard_uses_existing_metrics);

@@ -345,6 +345,26 @@ static void info_describes_queues(void)
 	WAIT_UNTIL(strstr(peer_ask(p, "INFO queues"), "puts=2,put_rate_1m=0.03,put_rate_5m=0.01,"));
 }
 
+static void info_describes_classes(void)
+{
+	start();
+	ASK_HAS(p, "INFO classes", "# Classes\r\n");
+	ASK_HAS(p, "PUT w q a rare {} 0", "a");
+	ASK_HAS(p, "PUT w q b busy {} 0", "b");
+	ASK_HAS(p, "PUT w r c busy {} 0", "c");
+	ASK_HAS(p, "POP r w 1", "c");
+	ASK_HAS(p, "COMPLETE c w r {}", "complete");
+	ASK_HAS(p, "INFO classes", "class0:name=busy,db=0,puts=2,put_rate_1m=");
+	ASK_HAS(p, "INFO classes", ",retries=0,lost_locks=0,attempts=1.00,failure_time=0.000");
+	ASK_HAS(p, "INFO classes", "class1:name=rare,db=0,puts=1,");
+	ASK_HAS(p, "INFO everything", "# Classes");
+	ASK_LACKS(p, "INFO", "# Classes");
+	/* A class may have jobs in any queue. */
+	ASK(p, "ACL SETUSER ann on nopass +@all ~q", "+OK\r\n");
+	ASK_HAS(p, "AUTH ann x", "OK");
+	ASK_LACKS(p, "INFO classes", "class0");
+}
+
 static void info_lists_the_hundred_largest_queues(void)
 {
 	char line[64];
@@ -576,6 +596,7 @@ int main(int argc, char **argv)
 	RUN(latency_keeps_events);
 	RUN(latency_keeps_forks_and_syncs);
 	RUN(info_describes_queues);
+	RUN(info_describes_classes);
 	RUN(info_lists_the_hundred_largest_queues);
 	RUN(queue_counters_start_at_zero_after_a_restart);
 	RUN(info_counts_kinds_of_clients);

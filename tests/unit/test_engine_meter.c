@@ -1,5 +1,5 @@
 /*
- * Monitoring: figures of queues, their meters, and sampled memory.
+ * Monitoring: figures of queues, meters of queues and classes, and sampled memory.
  */
 #include <math.h>
 
@@ -298,6 +298,206 @@ static void a_stalled_job_counts_as_waiting(void)
 	TEST_ASSERT_EQUAL_UINT64(1, figures_of("q", 400).meter->counts[METER_LOSE]);
 }
 
+/*
+ * Classes
+ */
+
+static void put_class(double now, const char *jid, const char *klass)
+{
+	struct qless_put p = a_put("q", jid);
+
+	p.klass = str_from(klass);
+	OK(qless_put(q, now, &p));
+}
+
+static void cancel(double now, const char *jid)
+{
+	struct qless_str text = str_from(jid);
+
+	OK(qless_cancel(q, now, &text, 1));
+}
+
+struct wanted_class {
+	struct qless_str name;
+	struct meter meter;
+	int found;
+	int classes;
+};
+
+static void keep_class(void *arg, const struct view_class_figures *klass)
+{
+	struct wanted_class *wanted = arg;
+
+	wanted->classes++;
+	if (!str_equal(klass->name, wanted->name))
+		return;
+	wanted->meter = *klass->meter;
+	wanted->found++;
+}
+
+static struct wanted_class find_class(const char *name)
+{
+	struct wanted_class wanted = { .name = str_from(name) };
+
+	view_each_class(q, keep_class, &wanted);
+	TEST_ASSERT_LESS_OR_EQUAL_INT(1, wanted.found);
+	return wanted;
+}
+
+static struct meter meter_of(const char *name)
+{
+	struct wanted_class wanted = find_class(name);
+
+	TEST_ASSERT_EQUAL_INT(1, wanted.found);
+	return wanted.meter;
+}
+
+static uint64_t puts_of(const char *name)
+{
+	return meter_of(name).counts[METER_PUT];
+}
+
+static void a_meter_counts_the_events_of_a_class(void)
+{
+	struct qless_retry retry = { .jid = STR("a"), .queue = STR("q"), .worker = STR("w") };
+	struct qless_str jid = STR("a");
+	double remaining;
+	struct meter meter;
+
+	put_class(100, "a", "mail");
+	pop(107, "q", "w", 1);
+	OK(qless_retry(q, 108, &retry, &remaining));
+	pop(109, "q", "w", 1);
+	OK(qless_timeout(q, 110, &jid, 1));
+	pop(110, "q", "w", 1);
+	complete(130, "q", "a", "w");
+	put_class(200, "b", "mail");
+	pop(200, "q", "w", 1);
+	fail(201, "b", "w", "group");
+	put_class(300, "c", "web");
+	meter = meter_of("mail");
+	TEST_ASSERT_EQUAL_UINT64(2, meter.counts[METER_PUT]);
+	TEST_ASSERT_EQUAL_UINT64(4, meter.counts[METER_POP]);
+	TEST_ASSERT_EQUAL_UINT64(1, meter.counts[METER_COMPLETE]);
+	TEST_ASSERT_EQUAL_UINT64(1, meter.counts[METER_FAIL]);
+	TEST_ASSERT_EQUAL_UINT64(1, meter.counts[METER_RETRY]);
+	TEST_ASSERT_EQUAL_UINT64(1, meter.counts[METER_LOSE]);
+	TEST_ASSERT_EQUAL_UINT64(1, meter.wait.buckets[5]); /* up to 10 seconds */
+	TEST_ASSERT_EQUAL_UINT64(1, meter.run.buckets[6]);  /* up to 30 seconds */
+	TEST_ASSERT_EQUAL_DOUBLE(20, meter.run.sum);
+	TEST_ASSERT_EQUAL_UINT64(1, puts_of("web"));
+	TEST_ASSERT_EQUAL_INT(2, find_class("mail").classes);
+}
+
+static void check_sum(double count, double seconds, struct meter_sum sum)
+{
+	TEST_ASSERT_EQUAL_DOUBLE(count, (double)sum.count);
+	TEST_ASSERT_EQUAL_DOUBLE(seconds, sum.sum);
+}
+
+static void the_time_to_failure_begins_with_the_first_put(void)
+{
+	struct meter meter;
+
+	put_class(1000, "a", "mail");
+	put_class(1040, "a", "mail");
+	pop(1050, "q", "w", 1);
+	fail(1070, "a", "w", "group");
+	meter = meter_of("mail");
+	check_sum(1, 70, meter.to_fail);
+	check_sum(1, 70, figures_of("q", 1070).meter->to_fail);
+	/* The clock of the client is slow. */
+	put_class(2000, "b", "mail");
+	pop(2000, "q", "w", 1);
+	fail(1990, "b", "w", "group");
+	meter = meter_of("mail");
+	check_sum(2, 70, meter.to_fail);
+}
+
+static void attempts_are_the_hand_outs_of_completed_jobs(void)
+{
+	struct qless_retry retry = { .jid = STR("a"), .queue = STR("q"), .worker = STR("w") };
+	struct meter meter;
+	double remaining;
+
+	put_class(1000, "a", "mail");
+	pop(1050, "q", "w", 1);
+	OK(qless_retry(q, 1060, &retry, &remaining));
+	pop(1070, "q", "w", 1);
+	complete(1100, "q", "a", "w");
+	put_class(2000, "b", "mail");
+	pop(2000, "q", "w", 1);
+	complete(2050, "q", "b", "w");
+	meter = meter_of("mail");
+	TEST_ASSERT_EQUAL_DOUBLE(3, meter.attempts);
+	TEST_ASSERT_EQUAL_DOUBLE(3, figures_of("q", 2050).meter->attempts);
+}
+
+static void classes_beyond_the_maximum_count_together(void)
+{
+	meter_set_max_classes(q, 2);
+	put_class(100, "a", "one");
+	put_class(100, "b", "two");
+	put_class(100, "c", "three");
+	put_class(100, "d", "four");
+	TEST_ASSERT_EQUAL_UINT64(1, puts_of("one"));
+	TEST_ASSERT_EQUAL_UINT64(2, puts_of("other"));
+	TEST_ASSERT_EQUAL_INT(3, find_class("one").classes);
+	/* The class goes with its last job. Its counts stay, and another class has room. */
+	cancel(101, "a");
+	TEST_ASSERT_EQUAL_INT(0, find_class("one").found);
+	TEST_ASSERT_EQUAL_UINT64(3, puts_of("other"));
+	put_class(102, "e", "three");
+	TEST_ASSERT_EQUAL_UINT64(1, puts_of("three"));
+	meter_set_max_classes(q, 0);
+	TEST_ASSERT_EQUAL_INT(1, find_class("other").classes);
+	TEST_ASSERT_EQUAL_UINT64(5, puts_of("other"));
+	meter_set_max_classes(q, 1000);
+	put_class(103, "f", "two");
+	TEST_ASSERT_EQUAL_UINT64(1, puts_of("two"));
+	meter_reset_all(q);
+	TEST_ASSERT_EQUAL_UINT64(0, puts_of("two"));
+	TEST_ASSERT_EQUAL_INT(0, find_class("other").found);
+}
+
+static void a_class_named_other_counts_with_the_others(void)
+{
+	meter_set_max_classes(q, 1);
+	put_class(100, "a", "other");
+	put_class(100, "b", "one");
+	put_class(100, "c", "two");
+	TEST_ASSERT_EQUAL_UINT64(2, puts_of("other"));
+	TEST_ASSERT_EQUAL_UINT64(1, puts_of("one"));
+}
+
+static void a_class_keeps_its_meter_while_anything_names_it(void)
+{
+	put_class(100, "a", "mail");
+	put_class(100, "b", "mail");
+	cancel(101, "a");
+	TEST_ASSERT_EQUAL_UINT64(2, puts_of("mail"));
+	put_class(102, "b", "web");
+	TEST_ASSERT_EQUAL_INT(0, find_class("mail").found);
+	TEST_ASSERT_EQUAL_UINT64(1, puts_of("web"));
+	TEST_ASSERT_EQUAL_UINT64(2, puts_of("other"));
+}
+
+static void rates_of_classes_are_updated_after_those_of_queues(void)
+{
+	size_t cursor = 0, calls = 0;
+
+	put_class(100, "a", "mail");
+	for (double now = 1; now <= 2; now++) {
+		do {
+			cursor = meter_tick(q, cursor, 1, now);
+			calls++;
+		} while (cursor != 0);
+		put_class(100 + now, "a", "mail");
+	}
+	TEST_ASSERT_EQUAL_size_t(6, calls); /* one queue, one class, and the others */
+	TEST_ASSERT_FLOAT_WITHIN(0.001F, 0.0331F, meter_of("mail").rates[METER_PUT][METER_1M]);
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -311,5 +511,12 @@ int main(int argc, char **argv)
 	RUN(memory_of_jobs_is_estimated_from_samples);
 	RUN(the_oldest_waiting_job_is_found);
 	RUN(a_stalled_job_counts_as_waiting);
+	RUN(a_meter_counts_the_events_of_a_class);
+	RUN(the_time_to_failure_begins_with_the_first_put);
+	RUN(attempts_are_the_hand_outs_of_completed_jobs);
+	RUN(classes_beyond_the_maximum_count_together);
+	RUN(a_class_named_other_counts_with_the_others);
+	RUN(a_class_keeps_its_meter_while_anything_names_it);
+	RUN(rates_of_classes_are_updated_after_those_of_queues);
 	return UNITY_END() != 0;
 }
