@@ -14,7 +14,7 @@ export allowed='
   strlen strnlen strcmp strncmp strchr strrchr strstr strspn strcspn
   strtod strtol strtoll strtoul strtoull snprintf vsnprintf __errno_location
   floor ceil fmin fmax round trunc rint lround llround fabs fmod modf frexp ldexp
-  log log2 log10 exp pow sqrt
+  log log2 log10 exp pow sqrt nextafter
   qsort bsearch
   __udivti3 __umodti3 __udivmodti4
   abort __assert_fail __stack_chk_fail _GLOBAL_OFFSET_TABLE_'
