@@ -208,9 +208,6 @@ bool class_metrics_append(struct class_metrics *m, struct buf *out, size_t max_l
 
 		m->has_begun = true;
 		each_class(m->server, &taken.db, take_class, &taken);
-		/* A portion without any bytes would not be sent, nor the ones after it. */
-		buf_append_char(out, '\n');
-		return true;
 	}
 	/* The lines before a metric go into the same portion as its first row. */
 	while (m->count != 0 && m->family < FAMILIES && out->len < max_len) {

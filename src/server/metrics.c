@@ -474,16 +474,26 @@ static void append_queues(struct metrics *m, struct buf *out, size_t about_bytes
 	}
 }
 
+/* Classes and limits. A portion without any bytes would not be sent, nor the ones after it, so
+ * where there are no classes, the limits follow at once. */
+static bool append_rest(struct metrics *m, struct buf *out, size_t max_len)
+{
+	size_t len = out->len;
+
+	if (!m->are_classes_done)
+		m->are_classes_done = !class_metrics_append(&m->classes, out, max_len);
+	if (out->len > len)
+		return true;
+	return limit_metrics_append(&m->limits, out, max_len);
+}
+
 bool metrics_append(struct metrics *m, struct buf *out, size_t about_bytes)
 {
 	if (m->step < STEPS)
 		steps[m->step++](m, out);
 	else if (m->family < QUEUE_FAMILIES)
 		append_queues(m, out, out->len + about_bytes);
-	else if (!m->are_classes_done)
-		m->are_classes_done =
-			!class_metrics_append(&m->classes, out, out->len + about_bytes);
 	else
-		return limit_metrics_append(&m->limits, out, out->len + about_bytes);
+		return append_rest(m, out, out->len + about_bytes);
 	return true;
 }
