@@ -184,7 +184,7 @@ static void a_copy_that_was_cut_short_is_rejected(void)
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, run_meanwhile(command, output), output);
 	snprintf(command, sizeof command, "'%s-check' %s 2>&1", getenv("QLESSD"), copy.path);
 	TEST_ASSERT_EQUAL_INT_MESSAGE(1, run_meanwhile(command, output), output);
-	/* What is left of a log segment that has just begun is less than its header. */
+	/* Less than its header is left of a log segment that has just begun. */
 	TEST_ASSERT_TRUE_MESSAGE(strstr(output, "the log was closed") != NULL ||
 					 strstr(output, "the header of ") != NULL,
 				 output);
