@@ -250,8 +250,10 @@ int main(int argc, char **argv)
 		return atoi(get("QLESS_ATTEMPT")) < atoi(arg) ? 75 : 0;
 	if (strcmp(mode, "flood") == 0)
 		return flood(atol(arg));
-	if (strcmp(mode, "die") == 0)
+	if (strcmp(mode, "die") == 0) {
+		signal(SIGSEGV, SIG_DFL); /* a sanitizer would report it instead */
 		return raise(SIGSEGV);
+	}
 	if (strcmp(mode, "litter") == 0)
 		return litter(arg);
 	if (strcmp(mode, "lines") == 0)
