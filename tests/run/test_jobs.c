@@ -368,12 +368,16 @@ static void scratch_directory_is_removed_whatever_is_in_it(void)
 
 static void jobs_of_the_first_queue_come_first(void)
 {
+	char *runs;
+
 	peer_ask(p, "PUT w second j2 Send {} 0");
 	peer_ask(p, "PUT w first j1 Send {} 0");
 	RUNNER_START(&r, &q, "-q", "first", "-q", "second", "--", runner_handler(), "run",
 		     runner_path(""));
 	WAIT_UNTIL(has_state("j1", "complete") && has_state("j2", "complete"));
-	TEST_ASSERT_EQUAL_STRING("j1\nj2\n", textfile_read(runner_path("runs")));
+	runs = textfile_read(runner_path("runs"));
+	TEST_ASSERT_EQUAL_STRING("j1\nj2\n", runs);
+	free(runs);
 }
 
 static void worker_is_attached_and_listens(void)
