@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "run/base64.h"
 #include "run/json_read.h"
+#include "util/base64.h"
 #include "util/mem.h"
 
 static bool read_text(struct qless_str object, const char *name, struct buf *out)
@@ -47,7 +47,7 @@ static bool read_data(struct job *job)
 	job->is_raw = true;
 	is_good = json_read_find(value, "base64", &base64) &&
 		  json_read_string(base64, JSON_ESCAPES_TEXT, &text) &&
-		  base64_decode(buf_str(&text), &job->data);
+		  base64_append_decoded(&job->data, buf_str(&text));
 	buf_done(&text);
 	return is_good;
 }
