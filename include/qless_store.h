@@ -257,6 +257,7 @@ struct qless_str qless_store_job_jid(const struct qless_store_job *job);
 struct qless_str qless_store_job_queue(const struct qless_store_job *job);
 struct qless_str qless_store_job_klass(const struct qless_store_job *job);
 struct qless_str qless_store_job_state(const struct qless_store_job *job);
+/* JSON, or the bytes of a job that was put with the option `raw`. */
 struct qless_str qless_store_job_data(const struct qless_store_job *job);
 /* The whole job as JSON, as native GET returns it. */
 struct qless_str qless_store_job_json(const struct qless_store_job *job);

@@ -9,15 +9,16 @@
 #include <sys/queue.h>
 
 #include "qless_store.h"
+#include "util/buf.h"
 
 struct qless_store_worker;
-struct yyjson_doc;
 
 struct qless_store_job {
 	struct qless_store_worker *worker; /* NULL: the job was only read */
-	struct yyjson_doc *doc;
-	char *json; /* the text, with a NUL */
-	size_t json_len;
+	/* The JSON, and members of it: any bytes, and a NUL after them. */
+	struct buf json, jid, klass, queue, state, data, worker_name;
+	int64_t lock;
+	int64_t retries_left;
 	atomic_bool is_lost;
 
 	/* Guarded by the mutex of the worker. */
@@ -28,11 +29,9 @@ struct qless_store_job {
 
 TAILQ_HEAD(job_list, qless_store_job);
 
-/* Makes a job of the JSON of one. Copies the text. Returns NULL if that is not JSON of a job. */
+/* Makes a job of the JSON of one. Copies the text. Returns NULL if that is not JSON of a job. The
+ * data of a raw job become the bytes that they stand for. */
 struct qless_store_job *job_parse(struct qless_str json);
 void job_destroy(struct qless_store_job *job);
-
-/* Returns a text of the job; empty if there is none of that name. */
-struct qless_str job_text(const struct qless_store_job *job, const char *name);
 
 #endif

@@ -77,8 +77,8 @@ static int take_left(const struct next *next, struct qless_store_job **ret_job,
 	free(jid);
 	if (rc == 0)
 		return STEP_AGAIN;
-	if (!str_equal(job_text(job, "worker"), str_from(worker->name)) ||
-	    !str_equal(job_text(job, "state"), STR("running"))) {
+	if (!str_equal(buf_str(&job->worker_name), str_from(worker->name)) ||
+	    !str_equal(buf_str(&job->state), STR("running"))) {
 		job_destroy(job);
 		return STEP_AGAIN;
 	}

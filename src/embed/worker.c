@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <yyjson.h>
 
 #include "embed/failure.h"
 #include "embed/keeper.h"
 #include "embed/members.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
+#include "util/buf.h"
+#include "util/json_read.h"
 #include "util/mem.h"
 #include "util/num.h"
 #include "util/str.h"
@@ -122,7 +123,7 @@ static struct qless_store_job *find_job(struct qless_store_worker *worker, struc
 	struct qless_store_job *job;
 
 	TAILQ_FOREACH(job, &worker->jobs, link) {
-		if (str_equal(job_text(job, "jid"), jid))
+		if (str_equal(buf_str(&job->jid), jid))
 			return job;
 	}
 	return NULL;
@@ -207,50 +208,57 @@ static void add_left(struct qless_store_worker *worker, struct qless_str jid)
 	worker->left[worker->left_count++] = mem_dup(jid.ptr, jid.len);
 }
 
-static bool has_name(yyjson_val *names, struct qless_str name)
+/* Reads the next jid of a list into a buffer. Returns false at the end. */
+static bool next_jid(struct json_items *names, struct buf *ret_jid)
 {
-	yyjson_val *each;
-	yyjson_arr_iter it;
+	struct qless_str none, value;
 
-	yyjson_arr_iter_init(names, &it);
-	while ((each = yyjson_arr_iter_next(&it)) != NULL) {
-		if (yyjson_equals_strn(each, name.ptr, name.len))
+	buf_clear(ret_jid);
+	return json_read_next(names, &none, &value) &&
+	       json_read_string(value, JSON_ESCAPES_BYTES, ret_jid);
+}
+
+static bool has_name(struct json_items names, struct qless_str name, struct buf *room)
+{
+	while (next_jid(&names, room)) {
+		if (str_equal(buf_str(room), name))
 			return true;
 	}
 	return false;
 }
 
 /* `names` are the jobs that the worker has. */
-static void compare_jobs(struct qless_store_worker *worker, yyjson_val *names)
+static void compare_jobs(struct qless_store_worker *worker, struct json_items names)
 {
+	struct buf jid = BUF_INIT(BUF_NO_MAX);
 	struct qless_store_job *job;
-	yyjson_val *each;
-	yyjson_arr_iter it;
 
 	forget_left(worker);
 	pthread_mutex_lock(&worker->mutex);
 	TAILQ_FOREACH(job, &worker->jobs, link) {
-		if (!has_name(names, job_text(job, "jid")))
+		if (!has_name(names, buf_str(&job->jid), &jid))
 			mark_lost(job);
 	}
-	yyjson_arr_iter_init(names, &it);
-	while (worker->resumes && (each = yyjson_arr_iter_next(&it)) != NULL) {
-		struct qless_str jid = str_make(yyjson_get_str(each), yyjson_get_len(each));
-
-		if (find_job(worker, jid) == NULL)
-			add_left(worker, jid);
+	while (worker->resumes && next_jid(&names, &jid)) {
+		if (find_job(worker, buf_str(&jid)) == NULL)
+			add_left(worker, buf_str(&jid));
 	}
 	pthread_mutex_unlock(&worker->mutex);
 	/* From now on the worker knows which jobs it was given. */
 	worker->resumes = true;
+	buf_done(&jid);
 }
 
 static void read_jobs(struct qless_store_worker *worker, const struct client_reply *reply)
 {
-	yyjson_doc *doc = yyjson_read(client_reply_str(reply).ptr, client_reply_str(reply).len, 0);
+	struct json_items names = { .at = "" };
+	struct qless_str object, jobs;
 
-	compare_jobs(worker, yyjson_obj_get(yyjson_doc_get_root(doc), "jobs"));
-	yyjson_doc_free(doc);
+	names.end = names.at;
+	if (json_read_check(client_reply_str(reply), &object) &&
+	    json_read_find(object, "jobs", &jobs))
+		json_read_open(jobs, &names);
+	compare_jobs(worker, names);
 }
 
 /* Runs a command of the worker over its link, which must answer. On success the caller frees the

@@ -1,6 +1,6 @@
 #include "run/answer.h"
 
-#include "run/json_read.h"
+#include "util/json_read.h"
 
 /* Seconds of the longest delay: a hundred years. */
 #define DELAY_MAX_S (100.0 * 366 * 86400)

@@ -10,10 +10,10 @@
 
 #include "run/answer.h"
 #include "run/command.h"
-#include "run/json_read.h"
 #include "run/worker_int.h"
 #include "sys/clock.h"
 #include "sys/log.h"
+#include "util/json_read.h"
 
 /* Seconds after which a job is tried again whose end the server does not accept. */
 #define SUBSTITUTE_DELAY 60

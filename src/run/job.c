@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "run/json_read.h"
-#include "util/base64.h"
+#include "client/job_data.h"
+#include "util/json_read.h"
 #include "util/mem.h"
 
 static bool read_text(struct qless_str object, const char *name, struct buf *out)
@@ -33,25 +33,6 @@ static int64_t read_integer(struct qless_str object, const char *name)
 	return fabs(number) <= 0x1p53 ? (int64_t)number : 0;
 }
 
-/* The data is a string, or an object with the bytes of a raw job. */
-static bool read_data(struct job *job)
-{
-	struct qless_str value, base64;
-	struct buf text = BUF_INIT(BUF_NO_MAX);
-	bool is_good;
-
-	if (!json_read_find(job->json, "data", &value))
-		return false;
-	if (json_read_string(value, JSON_ESCAPES_BYTES, &job->data))
-		return true;
-	job->is_raw = true;
-	is_good = json_read_find(value, "base64", &base64) &&
-		  json_read_string(base64, JSON_ESCAPES_TEXT, &text) &&
-		  base64_append_decoded(&job->data, buf_str(&text));
-	buf_done(&text);
-	return is_good;
-}
-
 bool job_init(struct job *job, struct qless_str json)
 {
 	struct qless_str ignored;
@@ -65,7 +46,8 @@ bool job_init(struct job *job, struct qless_str json)
 	buf_init(&job->state, BUF_NO_MAX);
 	if (!read_text(job->json, "jid", &job->jid) ||
 	    !read_text(job->json, "klass", &job->klass) ||
-	    !read_text(job->json, "queue", &job->queue) || !read_data(job)) {
+	    !read_text(job->json, "queue", &job->queue) ||
+	    !job_data_read(job->json, &job->data, &job->is_raw)) {
 		job_done(job);
 		return false;
 	}

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "run/command.h"
-#include "run/json_read.h"
 #include "run/worker_int.h"
 #include "sys/clock.h"
 #include "sys/log.h"
+#include "util/json_read.h"
 #include "util/mem.h"
 
 /* Seconds after which a server has usually noticed the end of a connection. */

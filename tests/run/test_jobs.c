@@ -42,22 +42,31 @@ void tearDown(void)
 /* The last file that a program of a test wrote. */
 #define OUT "out"
 
-/* PUT with a jid of any characters and data of any length. */
-static void put(struct qless_str jid, struct qless_str data)
+/* PUT with a jid of any characters and data of any length. An option may follow. */
+static void put_with(struct qless_str jid, struct qless_str data, const char *option)
 {
 	char text[200];
 
-	snprintf(text, sizeof text, "*7\r\n$3\r\nPUT\r\n$1\r\nw\r\n$4\r\nmail\r\n$%zu\r\n",
-		 jid.len);
+	snprintf(text, sizeof text, "*%d\r\n$3\r\nPUT\r\n$1\r\nw\r\n$4\r\nmail\r\n$%zu\r\n",
+		 option == NULL ? 7 : 8, jid.len);
 	peer_send_text(p, text);
 	peer_send(p, jid.ptr, jid.len);
 	snprintf(text, sizeof text, "\r\n$4\r\nSend\r\n$%zu\r\n", data.len);
 	peer_send_text(p, text);
 	peer_send(p, data.ptr, data.len);
 	peer_send_text(p, "\r\n$1\r\n0\r\n");
+	if (option != NULL) {
+		snprintf(text, sizeof text, "$%zu\r\n%s\r\n", strlen(option), option);
+		peer_send_text(p, text);
+	}
 	snprintf(text, sizeof text, "$%zu\r\n", jid.len);
 	peer_expect(p, text);
 	peer_skip(p, jid.len + 2);
+}
+
+static void put(struct qless_str jid, struct qless_str data)
+{
+	put_with(jid, data, NULL);
 }
 
 static bool has_state(const char *jid, const char *state)
@@ -187,6 +196,15 @@ static void bytes_without_nul_reach_the_variable(void)
 	START("show", runner_path(""), "QLESS_JID");
 	put(str_make(jid, sizeof jid - 1), STR("{}"));
 	expect_out("[a\"\n\xc3\xbc]");
+}
+
+static void bytes_of_a_raw_job_reach_the_variable(void)
+{
+	static const char data[] = "not JSON: \"\xff\n";
+
+	START("show", runner_path(""), "QLESS_DATA");
+	put_with(STR("j1"), str_make(data, sizeof data - 1), "raw");
+	expect_out("[not JSON: \"\xff\n]");
 }
 
 static void expect_omitted(size_t bytes)
@@ -406,6 +424,7 @@ int main(int argc, char **argv)
 	RUN(number_of_the_hand_out_grows);
 	RUN(bytes_that_no_variable_can_have_are_named);
 	RUN(bytes_without_nul_reach_the_variable);
+	RUN(bytes_of_a_raw_job_reach_the_variable);
 	RUN(data_too_long_for_a_variable_is_on_standard_input);
 	RUN(program_that_reads_nothing_completes_a_long_job);
 	RUN(output_is_the_result);

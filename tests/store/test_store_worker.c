@@ -120,6 +120,35 @@ static void a_result_is_kept_with_the_job(void)
 	end_worker(worker);
 }
 
+static void a_raw_job_has_the_bytes_that_were_put(void)
+{
+	static const char bytes[] = { 'a', 0, '"', (char)0xff, '\n', '{' };
+	const struct qless_str raw = qless_text("raw");
+	const struct qless_store_put put = { .size = sizeof put,
+					     .queue = qless_text("mail"),
+					     .jid = qless_text("j1"),
+					     .klass = qless_text("Send"),
+					     .data = { bytes, sizeof bytes },
+					     .words = &raw,
+					     .word_count = 1 };
+	struct qless_store_worker *worker = start_worker("w1");
+	struct qless_store_job *job, *read;
+
+	MUST(qless_store_put(store, &put, NULL, &error));
+	job = next_job(worker, "mail");
+	TEST_ASSERT_EQUAL_UINT64(sizeof bytes, qless_store_job_data(job).len);
+	TEST_ASSERT_EQUAL_MEMORY(bytes, qless_store_job_data(job).ptr, sizeof bytes);
+	expect_in("\"raw\":true", qless_store_job_json(job).ptr);
+	MUST(qless_store_heartbeat(job, (struct qless_str){ bytes, 2 }, &error));
+	MUST_FIND(qless_store_get(store, qless_text("j1"), &read, &error));
+	TEST_ASSERT_EQUAL_UINT64(2, qless_store_job_data(read).len);
+	TEST_ASSERT_EQUAL_MEMORY(bytes, qless_store_job_data(read).ptr, 2);
+	qless_store_job_free(read);
+	MUST(qless_store_complete(job, NULL, &error));
+	qless_store_job_free(job);
+	end_worker(worker);
+}
+
 static void queues_are_served_in_order_or_in_turn(void)
 {
 	const struct qless_str queues[] = { qless_text("a"), qless_text("b") };
@@ -531,6 +560,7 @@ static void run_all(int argc, char **argv)
 	RUN(a_worker_completes_fails_and_retries_jobs);
 	RUN(a_completed_job_moves_to_its_next_queue);
 	RUN(a_result_is_kept_with_the_job);
+	RUN(a_raw_job_has_the_bytes_that_were_put);
 	RUN(queues_are_served_in_order_or_in_turn);
 	RUN(jobs_of_a_worker_that_ends_return_at_once);
 	RUN(a_worker_waits_for_a_job_that_another_thread_puts);

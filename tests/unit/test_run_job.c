@@ -58,8 +58,8 @@ static void data_of_a_raw_job_is_decoded(void)
 		char json[200];
 
 		snprintf(json, sizeof json,
-			 "{\"jid\":\"j\",\"klass\":\"k\",\"queue\":\"q\",\"data\":{\"base64\":\"%"
-			 "s\"}}",
+			 "{\"jid\":\"j\",\"klass\":\"k\",\"queue\":\"q\",\"raw\":true,"
+			 "\"data\":\"{\\\"base64\\\":\\\"%s\\\"}\"}",
 			 cases[i].base64);
 		TEST_ASSERT_TRUE_MESSAGE(read_job(json), json);
 		TEST_ASSERT_TRUE(job.is_raw);
@@ -75,8 +75,11 @@ static void texts_that_are_no_job_are_refused(void)
 		"{}",
 		"{\"jid\":1,\"klass\":\"k\",\"queue\":\"q\",\"data\":\"\"}",
 		"{\"jid\":\"j\",\"klass\":\"k\",\"queue\":\"q\"}",
-		"{\"jid\":\"j\",\"klass\":\"k\",\"queue\":\"q\",\"data\":{\"base64\":\"a\"}}",
-		"{\"jid\":\"j\",\"klass\":\"k\",\"queue\":\"q\",\"data\":{\"base64\":\"a=bc\"}}",
+		"{\"jid\":\"j\",\"klass\":\"k\",\"queue\":\"q\",\"raw\":true,\"data\":\"{}\"}",
+		"{\"jid\":\"j\",\"klass\":\"k\",\"queue\":\"q\",\"raw\":true,"
+		"\"data\":\"{\\\"base64\\\":\\\"a\\\"}\"}",
+		"{\"jid\":\"j\",\"klass\":\"k\",\"queue\":\"q\",\"raw\":true,"
+		"\"data\":\"{\\\"base64\\\":\\\"a=bc\\\"}\"}",
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)

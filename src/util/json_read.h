@@ -2,11 +2,15 @@
  * Reading JSON in place: values are slices of the text, so an object can be handed on byte for
  * byte.
  *
- * All functions accept any bytes. json_read_check() checks a whole text. The others expect a value
+ * The library yyjson cannot do this: it keeps no places of values, and takes \u00ff for a
+ * character. The server writes a byte that is not UTF-8 like that, see json.h, so a jid read by
+ * yyjson would be that of another job.
+ *
+ * json_read_check() accepts any bytes, and checks a whole text. The other functions expect a value
  * of a text that was checked.
  */
-#ifndef RUN_JSON_READ_H
-#define RUN_JSON_READ_H
+#ifndef UTIL_JSON_READ_H
+#define UTIL_JSON_READ_H
 
 #include <stdbool.h>
 

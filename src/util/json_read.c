@@ -1,4 +1,4 @@
-#include "run/json_read.h"
+#include "util/json_read.h"
 
 #include <string.h>
 
