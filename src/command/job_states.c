@@ -49,8 +49,8 @@ static bool is_started(const struct qless_job *job, const struct qless_job_info 
 	return info->carries && qless_job_account(job, &account) && account.is_started;
 }
 
-static unsigned state_of(const struct request *req, const struct qless_job *job,
-			 const struct qless_job_info *info)
+unsigned job_states_of(const struct request *req, const struct qless_job *job,
+		       const struct qless_job_info *info)
 {
 	switch (info->state) {
 	case QLESS_WAITING:
@@ -76,7 +76,7 @@ static unsigned state_of(const struct request *req, const struct qless_job *job,
 unsigned job_states_match(const struct request *req, unsigned states, const struct qless_job *job,
 			  const struct qless_job_info *info)
 {
-	unsigned state = state_of(req, job, info) & states;
+	unsigned state = job_states_of(req, job, info) & states;
 	struct qless_str queue;
 
 	if (state == 0 || !job_queue_find(req->engine, job, info, &queue) ||

@@ -31,8 +31,12 @@ unsigned job_states_find(struct qless_str word);
  * negative code with the error worded. */
 int job_states_parse(struct request *req, size_t *at, unsigned *ret_states);
 
+/* Returns the state of a job. A lock that has expired counts as stalled, as in QUEUES and JOBS. */
+unsigned job_states_of(const struct request *req, const struct qless_job *job,
+		       const struct qless_job_info *info);
+
 /* Returns the state of a job that is in the queue that the first argument names, and in one of the
- * states; otherwise 0. A lock that has expired counts as stalled, as in QUEUES and JOBS. */
+ * states; otherwise 0. */
 unsigned job_states_match(const struct request *req, unsigned states, const struct qless_job *job,
 			  const struct qless_job_info *info);
 

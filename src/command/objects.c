@@ -2,6 +2,7 @@
 
 #include "command/classic.h"
 #include "command/complete_args.h"
+#include "command/job_states.h"
 #include "command/job_wait.h"
 #include "command/json.h"
 #include "command/limit_names.h"
@@ -281,6 +282,24 @@ bool objects_of_attach(const struct object_walk *walk)
 		if (str_equal_nocase(walk->args[i], STR("EXCLUSIVE")) &&
 		    !at(walk, OBJECT_QUEUE, RW, i + 1))
 			return false;
+	}
+	return true;
+}
+
+/* The search itself leaves out jobs that the user may not read. */
+bool objects_of_search(const struct object_walk *walk)
+{
+	size_t i = 0;
+
+	while (i < walk->nargs && !is_word(walk, i, "with")) {
+		if (is_word(walk, i, "queue") && !at(walk, OBJECT_QUEUE, R, i + 1))
+			return false;
+		if (!is_word(walk, i, "state")) {
+			i += is_word(walk, i, "data") ? 3 : 2;
+			continue;
+		}
+		for (i++; i < walk->nargs && job_states_find(walk->args[i]) != 0; i++)
+			continue;
 	}
 	return true;
 }

@@ -71,6 +71,7 @@ bool objects_of_config_set(const struct object_walk *walk);
 bool objects_of_depends(const struct object_walk *walk);
 bool objects_of_get(const struct object_walk *walk);
 bool objects_of_meta(const struct object_walk *walk);
+bool objects_of_search(const struct object_walk *walk);
 bool objects_of_start(const struct object_walk *walk);
 bool objects_of_job_wait(const struct object_walk *walk);
 bool objects_of_job(const struct object_walk *walk);

@@ -29,6 +29,8 @@ EXAMPLES = {
     "JOBS: JOB.PROGRESS": Typed(before=["PUT me mail j1 send {} 0", "POP mail worker-17 1"]),
     "JOBS: JOB.START": Typed(before=["PUT me mail j1 send {} 0", "POP mail worker-17 1"]),
     "JOBS: JOB.RESULT": Typed(before=ONE_JOB),
+    "JOBS: JOB.SEARCH": Typed(before=[
+        """PUT me mail j1 send '{"user": {"id": 7}}' 0"""]),
     "JOBS: JOB.WAIT": Typed(before=ONE_JOB),
     "JOBS: JOB.WHY": Typed(before=[
         "LIMIT.SET database CONCURRENCY 1",

@@ -198,6 +198,15 @@ static const struct optioned optioned[] = {
 	{ "MPOP w 1 q", NULL, { { "COUNT", "1" }, { "ORDER", "roundrobin" } } },
 	{ "QUEUE.COUNT q", NULL, { { "STATE", "waiting" } } },
 	{ "QUEUE.JOBS q", NULL, { { "STATE", "waiting" }, { "CURSOR", "0" }, { "COUNT", "5" } } },
+	{ "JOB.SEARCH",
+	  NULL,
+	  { { "JID", "a" },
+	    { "PREFIX", "a" },
+	    { "CLASS", "k" },
+	    { "QUEUE", "q" },
+	    { "STATE", "waiting" },
+	    { "CURSOR", "0" },
+	    { "COUNT", "5" } } },
 	{ "MULTIPUT w q 0",
 	  "jobs j k {}",
 	  { { "priority", "1" },
@@ -540,6 +549,31 @@ static const struct refusal refusals[] = {
 	  "BADARG PID must be a whole number from 1 to 2147483647; found \"0\"" },
 	{ "JOB.START running w NODE ''", "BADARG NODE must not be empty" },
 	{ "JOB.START running w HOST h", "BADARG Unknown option \"HOST\"" },
+	{ "JOB.SEARCH COLOR red", "BADARG Unknown option \"COLOR\"" },
+	{ "JOB.SEARCH KLASS k", "BADARG Unknown option \"KLASS\"; did you mean \"CLASS\"?" },
+	{ "JOB.SEARCH STATE none",
+	  "BADARG STATE must be \"waiting\", \"running\", \"reserved\", \"started\", "
+	  "\"stalled\", \"scheduled\", \"depends\", \"failed\" or \"complete\"; found "
+	  "\"none\"" },
+	{ "JOB.SEARCH TAG a TAG b TAG c TAG d TAG e TAG f TAG g TAG h TAG i",
+	  "BADARG A search has at most 8 conditions \"TAG\"" },
+	{ "JOB.SEARCH DATA a 1 DATA a 1 DATA a 1 DATA a 1 DATA a 1 DATA a 1 DATA a 1 DATA a 1 "
+	  "DATA a 1",
+	  "BADARG A search has at most 8 conditions \"DATA\"" },
+	{ "JOB.SEARCH DATA a", "BADARG Option \"DATA\" must have a path and a value" },
+	{ "JOB.SEARCH DATA a bob",
+	  "BADJSON value of DATA must be JSON; found \"bob\": Invalid JSON: unexpected character, "
+	  "expected a valid root value at character 1" },
+	{ "JOB.SEARCH DATA a\\ 1",
+	  "BADARG The path of DATA must be up to 32 names with dots between them; found \"a\\\"" },
+	{ "JOB.SEARCH COUNT 0",
+	  "BADARG COUNT must be a whole number from 1 to 10000; found \"0\"" },
+	{ "JOB.SEARCH CURSOR t0-",
+	  "BADARG CURSOR must be 0 or the cursor of an earlier reply to the same search; found "
+	  "\"t0-\"" },
+	{ "JOB.SEARCH WITH color",
+	  "BADARG WITH must name fields of a job, such as \"jid\" and \"worker\"; found "
+	  "\"color\"" },
 	{ "QUEUE.COUNT q STATE none",
 	  "BADARG STATE must be \"waiting\", \"running\", \"reserved\", \"started\", "
 	  "\"stalled\", \"scheduled\", \"depends\", \"failed\" or \"complete\"; found "
