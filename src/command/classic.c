@@ -623,7 +623,8 @@ int answer_bulk(struct request *req, struct qless_str text)
 
 int answer_json(struct request *req)
 {
-	return answer_bulk(req, buf_str(&req->scratch->json));
+	reply_json(req->reply, buf_str(&req->scratch->json));
+	return 0;
 }
 
 int answer_array(struct request *req, const struct qless_str *items, size_t count)

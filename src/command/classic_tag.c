@@ -253,7 +253,8 @@ static int answer_track(struct request *req, const struct operation *op,
 			const struct operation_outcome *outcome)
 {
 	(void)op;
-	return answer_bulk(req, outcome->flag ? STR("1") : STR("0"));
+	reply_json(req->reply, outcome->flag ? STR("1") : STR("0"));
+	return 0;
 }
 
 int classic_track(struct request *req)

@@ -158,8 +158,8 @@ const struct dialect dialect_classic = {
 	.options = dialect_classic_options,
 	.option_count = DIALECT_CLASSIC_OPTIONS,
 	.has_numbers = true,
-	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q, false, false },
-	.in_qless = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, false, false },
+	.in_scripts = { JSON_EMPTY_OBJECT, JSON_EMPTY_OBJECT, JSON_PUT_Q, false, false, false },
+	.in_qless = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, false, false, false },
 };
 
 /* ---- all dialects ---- */

@@ -50,6 +50,7 @@ struct dialect {
 	struct json_style in_scripts; /* as the script of the reference answers */
 	struct json_style in_qless;   /* the same in commands of QLESS */
 	struct json_style native;     /* with members that the reference lacks */
+	struct json_style embedding;  /* as native, in replies that are JSON as a whole */
 };
 
 /* The options that every instance of qless lists. */

@@ -18,6 +18,14 @@ struct field_source {
 
 /* ---- values ---- */
 
+void job_fields_write_data(struct request *req, const struct qless_job_info *info)
+{
+	if (info->is_raw)
+		reply_bytes(req->reply, info->data);
+	else
+		reply_json(req->reply, info->data);
+}
+
 static void write_text(const struct field_source *of, struct qless_str text)
 {
 	reply_bulk(of->req->reply, text);
@@ -67,7 +75,7 @@ static void write_queue(const struct field_source *of)
 
 static void write_data(const struct field_source *of)
 {
-	write_text(of, of->info.data);
+	job_fields_write_data(of->req, &of->info);
 }
 
 static void write_priority(const struct field_source *of)

@@ -24,6 +24,9 @@ struct job_fields {
  * field, or the selection has it. */
 int job_fields_add(struct request *req, struct job_fields *fields, struct qless_str name);
 
+/* Writes the data of a job. */
+void job_fields_write_data(struct request *req, const struct qless_job_info *info);
+
 /* Writes the selected fields of a job as a map. A field that the job lacks is null. */
 void job_fields_write(struct request *req, const struct job_fields *fields,
 		      const struct qless_job *job);

@@ -129,6 +129,8 @@ struct json_style {
 	/* Jobs and recurring jobs have members that the reference does not know: limits, schedules.
 	 */
 	bool tells_own;
+	/* Data is a value. Otherwise it is a string with JSON in it, as in the reference. */
+	bool embeds_data;
 };
 
 /* The caller writes the elements between these two calls. json_end_list() writes the spelling of an

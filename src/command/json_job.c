@@ -213,6 +213,26 @@ static __attribute__((noinline, cold)) char *put_raw(struct buf *b, char *to,
 	return to;
 }
 
+/* The data of a job. Replies in RESP have it as a string, and this is not in their way. */
+static __attribute__((noinline, cold)) char *put_embedded(struct buf *b, char *to,
+							  struct qless_str data, bool is_raw)
+{
+	buf_close(b, to);
+	if (is_raw)
+		base64_append_json(b, data);
+	else
+		json_append_text(b, data);
+	return buf_open(b);
+}
+
+ALWAYS_INLINE char *put_data(struct buf *b, char *to, struct qless_str data, bool is_raw,
+			     const struct json_style *style)
+{
+	if (style->embeds_data)
+		return put_embedded(b, to, data, is_raw);
+	return is_raw ? put_raw(b, to, data) : json_put_string(b, to, data);
+}
+
 static char *put_backoff(struct buf *b, char *to, const struct qless_backoff *backoff)
 {
 	to = put_string(b, to, STR(",\"backoff\":{\"kind\":"), qless_backoff_text(backoff->kind));
@@ -356,7 +376,7 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	to = put_string(b, to, STR("{\"jid\":"), info.jid);
 	to = put_number(b, to, STR(",\"retries\":"), info.retries);
 	to = put(b, to, STR(",\"data\":"));
-	to = info.is_raw ? put_raw(b, to, info.data) : json_put_string(b, to, info.data);
+	to = put_data(b, to, info.data, info.is_raw, style);
 	to = put(b, to, STR(",\"failure\":"));
 	to = info.has_failure ? put_failure(b, to, &info.failure) : put(b, to, STR("{}"));
 	to = put_same_number(b, to, STR(",\"expires\":"), info.expires, &memo->expires);
@@ -477,8 +497,7 @@ void json_append_recur(struct buf *b, const struct qless_recur *recur,
 	to = put_string(b, to, STR(",\"jid\":"), info.jid);
 	to = put_number(b, to, STR(",\"retries\":"), info.retries);
 	to = put(b, to, STR(",\"data\":"));
-	to = info.terms != NULL && info.terms->is_raw ? put_raw(b, to, info.data)
-						      : json_put_string(b, to, info.data);
+	to = put_data(b, to, info.data, info.terms != NULL && info.terms->is_raw, style);
 	to = put_string(b, to, STR(",\"queue\":"), info.queue);
 	to = put(b, to, STR(",\"state\":\"recur\""));
 	to = put_number(b, to, STR(",\"count\":"), (double)info.count);

@@ -3,6 +3,7 @@
  */
 #include "command/classic_int.h"
 
+#include "command/job_fields.h"
 #include "command/options.h"
 #include "util/num.h"
 
@@ -49,7 +50,8 @@ static int answer_job_start(struct request *req, const struct operation *op,
 
 	(void)outcome;
 	qless_job_read(job, &info);
-	return answer_bulk(req, info.data);
+	job_fields_write_data(req, &info);
+	return 0;
 }
 
 int native_job_start(struct request *req)

@@ -138,5 +138,6 @@ const struct dialect dialect_native = {
 	.options = dialect_classic_options,
 	.option_count = DIALECT_CLASSIC_OPTIONS,
 	.has_numbers = true,
-	.native = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, true, true },
+	.native = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, true, true, false },
+	.embedding = { JSON_EMPTY_ARRAY, JSON_EMPTY_ARRAY, JSON_PUT_Q, true, true, true },
 };

@@ -121,14 +121,14 @@ static bool go_on(struct work *work, struct request *req)
 			continue;
 		if (list->in_waiting) {
 			buf_append_str(&list->json, list->json.len == 0 ? STR("[]") : STR("]"));
-			reply_bulk(req->reply, buf_str(&list->json));
+			reply_json(req->reply, buf_str(&list->json));
 			return false;
 		}
 		list->in_waiting = true;
 	}
 	/* A reply that is too large already need not be finished. */
 	if (list->json.len > reply_room(req->reply)) {
-		reply_bulk(req->reply, buf_str(&list->json));
+		reply_json(req->reply, buf_str(&list->json));
 		return false;
 	}
 	return true;

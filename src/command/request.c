@@ -58,6 +58,8 @@ void request_use_database(struct request *req, struct database *database)
 	else
 		req->dialect = req->script != NULL ? req->script->dialect : &dialect_classic;
 	req->style = dialect_style(req->dialect, req->form);
+	if (req->form == REQUEST_NATIVE && req->reply->ops->embeds_data)
+		req->style = &req->dialect->embedding;
 	req->scratch = req->env->scratch;
 }
 

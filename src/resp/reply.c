@@ -35,6 +35,8 @@ void reply_cut(struct reply *r, size_t len)
 	if (len < r->out->len)
 		chain_truncate(r->out, len);
 	r->muted = false;
+	if (r->ops->restart != NULL)
+		r->ops->restart(r);
 }
 
 /* ---- errors ---- */
@@ -126,6 +128,8 @@ void reply_deferred_begin(struct reply *r, struct reply_deferred *d, enum reply_
 	d->max = r->max;
 	if (r->max != REPLY_NO_MAX)
 		r->max = reply_room(r);
+	if (r->ops->begin != NULL && !r->muted)
+		r->ops->begin(r, d);
 	r->out = &d->body;
 }
 
@@ -139,6 +143,8 @@ void reply_deferred_append(struct reply *r, struct reply_deferred *d, struct qle
 void reply_deferred_leave(struct reply *r, struct reply_deferred *d)
 {
 	assert(r->out == &d->body);
+	if (r->ops->leave != NULL && !r->muted)
+		r->ops->leave(r, d);
 	r->out = d->out;
 	r->max = d->max;
 }

@@ -39,7 +39,7 @@ enum reply_type {
 	REPLY_MAP, /* counts pairs: a key and a value each */
 	REPLY_SET,
 	REPLY_PUSH, /* out of band: not the reply to a command */
-	REPLY_TEXT, /* one string, written in pieces; for reply_deferred_begin() alone */
+	REPLY_TEXT, /* a JSON text, written in pieces; for reply_deferred_begin() alone */
 };
 
 /* Encodes values in a protocol. A muted reply calls no operation. */
@@ -55,22 +55,33 @@ struct reply_ops {
 	void (*short_number)(struct reply *r, double value);
 	void (*big_number)(struct reply *r, struct qless_str digits);
 	void (*bulk)(struct reply *r, struct qless_str s);
+	void (*json)(struct reply *r, struct qless_str text);
+	void (*bytes)(struct reply *r, struct qless_str s);
 	void (*shared_bulk)(struct reply *r, struct shared_bytes *s);
 	void (*verbatim)(struct reply *r, const char *type, struct qless_str s);
 	void (*header)(struct reply *r, enum reply_type type, size_t count);
+	/* A deferred value begins, and what is written next stands before or after it. NULL: the
+	 * protocol does not care. */
+	void (*begin)(struct reply *r, struct reply_deferred *d);
+	void (*leave)(struct reply *r, struct reply_deferred *d);
+	/* The reply is written again from its beginning. NULL: the protocol does not care. */
+	void (*restart)(struct reply *r);
 	/* Writes a deferred value to r->out: a header with the count, then its body, which
 	 * reply_deferred_move() moves. */
 	void (*finish)(struct reply *r, struct reply_deferred *d, size_t count);
 	/* A list of pairs is a list of lists of two. Otherwise it is one flat list. */
 	bool nests_pairs;
+	/* Data of a job is a value within the JSON of the job. Otherwise it is a string there. */
+	bool embeds_data;
 };
 
 struct reply {
 	const struct reply_ops *ops; /* may change between two replies (HELLO) */
 	struct chain *out;	     /* borrowed */
-	size_t max;		     /* bytes that `out` may hold; REPLY_NO_MAX: any number */
-	bool muted;		     /* nothing is written, but errors count (CLIENT REPLY OFF) */
-	bool is_full;		     /* a value exceeded `max`; the reply is muted then */
+	void *state;	 /* of a protocol that needs to know what was written; borrowed */
+	size_t max;	 /* bytes that `out` may hold; REPLY_NO_MAX: any number */
+	bool muted;	 /* nothing is written, but errors count (CLIENT REPLY OFF) */
+	bool is_full;	 /* a value exceeded `max`; the reply is muted then */
 	uint64_t errors; /* number of error replies, which a caller compares before and after a
 			    command */
 	char last_error[REPLY_ERROR_CODE_MAX + 1]; /* code word of the last error reply */
@@ -184,6 +195,20 @@ static inline void reply_bulk(struct reply *r, struct qless_str s)
 		r->ops->bulk(r, s);
 }
 
+/* A string that is a JSON text. */
+static inline void reply_json(struct reply *r, struct qless_str text)
+{
+	if (reply_takes(r, text.len))
+		r->ops->json(r, text);
+}
+
+/* A string that need not be text. */
+static inline void reply_bytes(struct reply *r, struct qless_str s)
+{
+	if (reply_takes(r, s.len))
+		r->ops->bytes(r, s);
+}
+
 /* A string that several replies contain. It is not copied. */
 static inline void reply_shared_bulk(struct reply *r, struct shared_bytes *s)
 {
@@ -246,6 +271,7 @@ static inline void reply_push(struct reply *r, size_t count)
  */
 struct reply_deferred {
 	enum reply_type type;
+	unsigned level; /* for the operations of the protocol */
 	struct chain body;
 	struct chain *out;
 	size_t max; /* of the reply, for `out` */

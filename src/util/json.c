@@ -288,6 +288,31 @@ void json_append_string(struct buf *b, struct qless_str s)
 	buf_close(b, json_put_string(b, buf_open(b), s));
 }
 
+void json_append_text(struct buf *b, struct qless_str text)
+{
+	size_t at = 0;
+
+	while (at < text.len) {
+		struct progress high = { NULL, 0 };
+		size_t ascii = at;
+		char *to;
+
+		while (ascii < text.len && !is_high(text.ptr[ascii]))
+			ascii++;
+		buf_append(b, text.ptr + at, ascii - at);
+		/* One character at a time: room for the longest spelling of a byte. */
+		if (ascii < text.len) {
+			size_t left = text.len - ascii;
+
+			to = buf_open(b);
+			to = buf_room(b, to, UTF8_MAX * ESCAPED_MAX);
+			high = put_high(to, text.ptr + ascii, left < UTF8_MAX ? left : UTF8_MAX);
+			buf_close(b, high.to);
+		}
+		at = ascii + high.used;
+	}
+}
+
 void json_append_stored_string(struct buf *b, struct qless_str s)
 {
 	buf_append_char(b, '"');

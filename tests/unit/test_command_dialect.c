@@ -94,8 +94,9 @@ static struct qless_str history_of(const struct qless *q, const struct json_styl
 
 static void the_style_names_the_queue_of_a_put(void)
 {
-	static const struct json_style longer = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT,
-						  JSON_PUT_QUEUE, false, false };
+	static const struct json_style longer = {
+		JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_QUEUE, false, false, false
+	};
 	struct qless *q = qless_new(NULL);
 	struct qless_put put = {
 		.queue = STR("mail"), .jid = STR("j"), .klass = STR("Send"), .data = STR("{}")
@@ -112,8 +113,9 @@ static void the_style_names_the_queue_of_a_put(void)
 /* The whole reply can be spelled in another way than what is inside one. */
 static void the_style_spells_empty_lists(void)
 {
-	static const struct json_style mixed = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_Q,
-						 false, false };
+	static const struct json_style mixed = {
+		JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_Q, false, false, false
+	};
 	struct json_job_list list;
 	struct qless *q = qless_new(NULL);
 	struct qless_put put = {

@@ -228,6 +228,18 @@ static void an_escape_is_decoded_and_skipped(void)
 	ASSERT_ESCAPE("\xed\xb0\x9f", "\\udc1f\"", 6);
 }
 
+static void only_what_is_not_utf8_changes_in_a_text(void)
+{
+	json_append_text(&out, STR("{\"a/\": \"\\u0041\"}"));
+	ASSERT_STR("{\"a/\": \"\\u0041\"}", buf_str(&out));
+	buf_clear(&out);
+	json_append_text(&out, STR("\"\xc3\xa9\x80x\xf0\x9f\x90\x9f\xf0\x9f\x90\""));
+	ASSERT_STR("\"\xc3\xa9\\u0080x\xf0\x9f\x90\x9f\\u00f0\\u009f\\u0090\"", buf_str(&out));
+	buf_clear(&out);
+	json_append_text(&out, STR(""));
+	ASSERT_STR("", buf_str(&out));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -245,5 +257,6 @@ int main(int argc, char **argv)
 	RUN(numbers_are_never_infinite);
 	RUN(booleans_are_words);
 	RUN(an_escape_is_decoded_and_skipped);
+	RUN(only_what_is_not_utf8_changes_in_a_text);
 	return UNIT_RESULT();
 }
