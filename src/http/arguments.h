@@ -1,0 +1,88 @@
+/*
+ * The arguments of the command of a route, from the path, the query and the body of a request.
+ *
+ * A request has nothing that is not understood: a member or parameter that the route does not know,
+ * or that occurs twice, is an error. So is a value of another kind than that of the row. What a
+ * number or a word may be is left to the command.
+ *
+ * Arguments are slices of the request where possible. What has to be decoded is in the room.
+ *
+ * Pure: no I/O, no clock, no globals.
+ */
+#ifndef HTTP_ARGUMENTS_H
+#define HTTP_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "http/routes.h"
+#include "util/buf.h"
+#include "util/str.h"
+
+/* Bytes of the text of an error at most. */
+#define ARGUMENTS_ERROR_MAX ((size_t)1024)
+
+/* An argument that the server adds, because only it knows the job. */
+enum arguments_gap_kind {
+	ARGUMENTS_GAP_QUEUE,
+	ARGUMENTS_GAP_CLASS,
+	ARGUMENTS_GAP_DATA,
+};
+
+struct arguments_gap {
+	enum arguments_gap_kind kind;
+	size_t at; /* in argv, where there is an empty slice */
+};
+#define ARGUMENTS_GAPS_MAX 3
+
+struct arguments_context {
+	struct qless_str user;
+	double now;
+	size_t max_json_depth; /* of a value in the body */
+};
+
+/* A value of a row in the request. */
+struct arguments_value {
+	struct qless_str text;
+	bool is_set;
+};
+
+/* One serves all requests of a thread. */
+struct arguments {
+	/* The result. */
+	struct qless_str *argv;
+	size_t argc;
+	bool is_many;  /* the body was an array */
+	bool is_keyed; /* the job has a unique key */
+	bool has_db;   /* the query has a parameter `db` */
+	struct qless_str db;
+	struct arguments_gap gaps[ARGUMENTS_GAPS_MAX];
+	size_t gap_count;
+	/* After an error. */
+	const char *code;
+	struct buf error;
+
+	/* Private. */
+	const struct route *route;
+	const struct http_request *req;
+	const struct arguments_context *context;
+	size_t argv_cap;
+	struct buf text;
+	struct arguments_value values[ROUTE_ARGS_MAX];
+	struct arguments_value timeout;
+	bool data_is_args;
+	size_t element; /* of an array, from 1 on; 0: the body is no array */
+};
+
+void arguments_init(struct arguments *a);
+void arguments_done(struct arguments *a);
+/* Frees memory that a large request needed. */
+void arguments_trim(struct arguments *a);
+
+/* Makes the arguments of a request. Returns false, with the code and the text of an error, if the
+ * request is not valid. The arguments are valid until the next call, and no longer than those of
+ * the call. */
+bool arguments_make(struct arguments *a, const struct route *route, const struct http_request *req,
+		    const struct arguments_context *context);
+
+#endif
