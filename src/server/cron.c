@@ -46,6 +46,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	limit_watch_tick(s);
 	failed_watch_tick(s);
 	http_cron(s->http);
+	http_sessions_tick(s);
 	stats_sample_rates(s);
 }
 

@@ -170,6 +170,7 @@ static void on_user_gone(void *arg, const struct user *user)
 			conn_kill(c, "its user was deleted");
 	}
 	submissions_forget_user(s, user);
+	http_sessions_forget_user(s, user);
 }
 
 /* The rights of the client's user have changed. */
@@ -190,6 +191,7 @@ static void on_user_changed(void *arg, struct qless_str name)
 	struct conn *c, *next;
 
 	users_log_note_change(s, name);
+	http_sessions_check(s);
 	for (c = TAILQ_FIRST(&s->conns.all); c != NULL && user != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (c->client.session.user == user)

@@ -69,6 +69,7 @@ int reload_apply(const struct config *was, const struct config *now,
 	if (changes->of[CONFIG_OPT_requirepass]) {
 		acl_set_default_password(s->env.acl, str_from(now->requirepass));
 		users_log_note_password(s, str_from(now->requirepass));
+		http_sessions_check(s);
 	}
 	if (changes->of[CONFIG_OPT_loglevel])
 		log_set_level((enum log_level)now->loglevel);
@@ -111,6 +112,7 @@ static void adopt_users(struct server *s, const struct config *is_read,
 		return;
 	config_set_users(s->config, &is_read->users);
 	users_log_reconfigure(s, users_load(s->config, s->table, &error));
+	http_sessions_check(s);
 	if (are_new)
 		log_notice("the users are as configured, apart from those that were changed at run "
 			   "time");

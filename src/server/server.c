@@ -76,6 +76,7 @@ static void init_parts(struct server *s)
 	s->latency = latency_new();
 	notify_init(&s->notify, NULL);
 	environment_init(s);
+	http_sessions_init(s);
 	lines_init(s);
 	awaited_init(s);
 	presence_init(s);
@@ -195,6 +196,7 @@ void server_free(struct server *s)
 	notify_done(&s->notify);
 	users_log_free(s->users_log);
 	stats_done(s);
+	http_sessions_done(s);
 	environment_done(s);
 	reload_done(s);
 	pubsub_free(s->pubsub);

@@ -25,6 +25,7 @@
 #include "server/environment.h"
 #include "server/gate.h"
 #include "server/hints.h"
+#include "server/http_session.h"
 #include "server/inbox.h"
 #include "server/failed_watch.h"
 #include "server/limit_watch.h"
@@ -117,6 +118,7 @@ struct server {
 	struct http *http;	 /* NULL: http-port is 0 */
 	struct persist *persist; /* NULL: appendonly is no */
 	struct users_log *users_log;
+	struct http_sessions http_sessions;
 
 	struct server_stats stats;
 	struct memory_watch memory;

@@ -1,0 +1,62 @@
+/*
+ * Sessions of browsers: a user logs in once, and a cookie stands for the user from then on.
+ *
+ * The cookie is a random token of 256 bits. The server keeps only its SHA-256, so nothing that
+ * reads the memory of the server can use a session. A session ends when its client logs out, when
+ * it was not used for http-session-timeout seconds, http-session-lifetime seconds after the login,
+ * when the user changes in any way, and when the server stops. If there are http-sessions of them,
+ * a login ends the one that was not used for the longest time.
+ */
+#ifndef SERVER_HTTP_SESSION_H
+#define SERVER_HTTP_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "util/hash.h"
+#include "util/str.h"
+
+struct server;
+struct user;
+
+/* Digits of a token. */
+#define HTTP_SESSION_TOKEN_BYTES 64
+
+#define HTTP_SESSION_COOKIE "qlessd"
+
+TAILQ_HEAD(http_session_list, http_session);
+
+struct http_sessions {
+	struct hash by_digest;
+	struct http_session_list by_use; /* the one that was used last is the last one */
+};
+
+void http_sessions_init(struct server *s);
+void http_sessions_done(struct server *s);
+size_t http_session_count(const struct server *s);
+
+/* Begins a session of a user, and writes its token and a NUL. */
+void http_session_begin(struct server *s, const struct user *user,
+			char ret_token[HTTP_SESSION_TOKEN_BYTES + 1]);
+
+/* Returns the user of a session, which counts as used now; NULL if there is no such session. The
+ * time does not tell how much of a wrong token is right. */
+const struct user *http_session_use(struct server *s, struct qless_str token);
+
+/* Ends a session. Returns false if there is no such session. */
+bool http_session_end(struct server *s, struct qless_str token);
+
+/* The user is about to be deleted: ends its sessions. */
+void http_sessions_forget_user(struct server *s, const struct user *user);
+/* Ends the sessions of users that have changed since they logged in. */
+void http_sessions_check(struct server *s);
+/* Call this once a second: ends sessions that are too old, or more than there may be. */
+void http_sessions_tick(struct server *s);
+
+/* Finds the token in the value of a Cookie header: the first cookie of the name
+ * HTTP_SESSION_COOKIE. Returns false if there is none. */
+bool http_session_find_token(struct qless_str header, struct qless_str *ret_token);
+
+#endif
