@@ -49,7 +49,7 @@ int classic_get(struct request *req)
 	job = qless_get(req->engine, jid);
 	if (job == NULL || !reply_is_wanted(req->reply))
 		return answer_null(req);
-	json_append_job(request_json_buf(req), job, req->style);
+	json_append_job(request_json_buf(req), job, req->style, req->now);
 	return answer_json(req);
 }
 
@@ -535,7 +535,7 @@ static size_t write_peeked(struct listing *l, struct request *req, const struct 
 	const struct qless_job *job = qless_get(req->engine, list->member(node));
 
 	if (job != NULL)
-		json_append_job(listing_next_json(l, req), job, req->style);
+		json_append_job(listing_next_json(l, req), job, req->style, req->now);
 	return 0;
 }
 

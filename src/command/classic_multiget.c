@@ -30,7 +30,7 @@ static void append_job(struct request *req, struct qless_str jid, struct buf *js
 	if (job == NULL || !permit_shows_job(permit_viewer(req), req->engine, job))
 		return;
 	buf_append_char(json, (*listed)++ == 0 ? '[' : ',');
-	json_append_job(json, job, req->style);
+	json_append_job(json, job, req->style, req->now);
 }
 
 static void end_list(const struct request *req, struct buf *json, size_t listed)

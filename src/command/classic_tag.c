@@ -198,7 +198,7 @@ static size_t write_tracked(struct listing *l, struct request *req, const struct
 		json_append_string(listing_next_json(l, req), jid);
 	else if (job != NULL && l->part == TRACKED_JOBS &&
 		 permit_shows_job(viewer, req->engine, job))
-		json_append_job(listing_next_json(l, req), job, req->style);
+		json_append_job(listing_next_json(l, req), job, req->style, req->now);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "command/classic_int.h"
 #include "command/job_past.h"
 #include "command/job_queue.h"
+#include "command/job_states.h"
 #include "engine/view.h"
 #include "util/nearest.h"
 
@@ -55,7 +56,7 @@ static void write_jid(const struct field_source *of)
 
 static void write_state(const struct field_source *of)
 {
-	write_text(of, qless_state_text(of->info.state));
+	write_text(of, job_state_word(of->req, of->job, &of->info));
 }
 
 static void write_klass(const struct field_source *of)
@@ -237,7 +238,7 @@ static void write_job(const struct field_source *of)
 	struct buf *json = &of->req->scratch->json;
 
 	buf_clear(json);
-	json_append_job(json, of->job, of->req->style);
+	json_append_job(json, of->job, of->req->style, of->req->now);
 	write_text(of, buf_str(json));
 }
 

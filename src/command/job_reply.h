@@ -24,7 +24,7 @@ static inline void job_reply_begin(struct job_reply *reply, struct request *req)
 {
 	reply->req = req;
 	reply->moved = 0;
-	json_job_list_begin(&reply->list, request_json_buf(req), req->style);
+	json_job_list_begin(&reply->list, request_json_buf(req), req->style, req->now);
 }
 
 static inline void job_reply_move(struct job_reply *reply)

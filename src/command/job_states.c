@@ -73,6 +73,18 @@ unsigned job_states_of(const struct request *req, const struct qless_job *job,
 	return JOB_COMPLETE;
 }
 
+struct qless_str job_state_word(const struct request *req, const struct qless_job *job,
+				const struct qless_job_info *info)
+{
+	unsigned state = job_states_of(req, job, info);
+
+	for (size_t i = 0; i < sizeof state_words / sizeof *state_words; i++) {
+		if (state_words[i].states & state)
+			return state_words[i].name;
+	}
+	return qless_state_text(info->state);
+}
+
 unsigned job_states_match(const struct request *req, unsigned states, const struct qless_job *job,
 			  const struct qless_job_info *info)
 {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "qless.h"
+#include "util/str.h"
 
 struct request;
 
@@ -34,6 +35,10 @@ int job_states_parse(struct request *req, size_t *at, unsigned *ret_states);
 /* Returns the state of a job. A lock that has expired counts as stalled, as in QUEUES and JOBS. */
 unsigned job_states_of(const struct request *req, const struct qless_job *job,
 		       const struct qless_job_info *info);
+
+/* Returns the first word that selects a job in its state, such as `running` and `stalled`. */
+struct qless_str job_state_word(const struct request *req, const struct qless_job *job,
+				const struct qless_job_info *info);
 
 /* Returns the state of a job that is in the queue that the first argument names, and in one of the
  * states; otherwise 0. */

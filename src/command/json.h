@@ -146,7 +146,9 @@ void json_append_list(struct buf *b, const struct qless_list *list, enum json_em
  * of a history has its own. */
 void json_append_item_members(struct buf *b, struct qless_str item);
 
-void json_append_job(struct buf *b, const struct qless_job *job, const struct json_style *style);
+/* `now` is the time of the call: a claim to a unique key may have ended by then. */
+void json_append_job(struct buf *b, const struct qless_job *job, const struct json_style *style,
+		     double now);
 void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_empty empty);
 
 /* A text and its spelling in JSON, as they were written last. */
@@ -164,6 +166,7 @@ struct json_number_memo {
 
 /* Values that the jobs of a reply, and the parts of one job, often share. */
 struct json_job_memo {
+	double now; /* the time of the call */
 	struct json_text_memo queue, worker, klass, state;
 	struct json_number_memo put, popped, expires;
 };
@@ -181,7 +184,8 @@ struct json_job_list {
 };
 
 /* `style` is not copied. */
-void json_job_list_begin(struct json_job_list *list, struct buf *b, const struct json_style *style);
+void json_job_list_begin(struct json_job_list *list, struct buf *b, const struct json_style *style,
+			 double now);
 void json_job_list_add(struct json_job_list *list, const struct qless_job *job);
 void json_job_list_forget(struct json_job_list *list);
 void json_job_list_end(struct json_job_list *list);

@@ -44,8 +44,9 @@ ALWAYS_INLINE char *put_empty(struct buf *b, char *to, enum json_empty empty)
 
 /* ---- values repeated from the last time ---- */
 
-static void init_memo(struct json_job_memo *memo)
+static void init_memo(struct json_job_memo *memo, double now)
 {
+	memo->now = now;
 	memo->queue.text = memo->worker.text = str_make(NULL, SIZE_MAX);
 	memo->klass.text = memo->state.text = str_make(NULL, SIZE_MAX);
 	memo->put.value = memo->popped.value = memo->expires.value = NAN;
@@ -241,8 +242,15 @@ static char *put_backoff(struct buf *b, char *to, const struct qless_backoff *ba
 	return put(b, to, STR("}"));
 }
 
-/* A recurring job does not hold the key itself. */
-static char *put_unique(struct buf *b, char *to, const struct qless_unique *unique, bool is_of_job)
+/* The engine lets a claim for some seconds stand until another job wants the key. */
+static bool is_held(const struct qless_unique *unique, double now)
+{
+	return unique->is_held && (unique->until != QLESS_UNTIL_SECONDS || now < unique->ends);
+}
+
+/* `now` is NULL for a recurring job, which does not hold the key itself. */
+static char *put_unique(struct buf *b, char *to, const struct qless_unique *unique,
+			const double *now)
 {
 	char room[TERM_ARGS_TEXT_BYTES];
 
@@ -251,15 +259,16 @@ static char *put_unique(struct buf *b, char *to, const struct qless_unique *uniq
 		to = put_number(b, to, STR(",\"until\":"), unique->seconds);
 	else
 		to = put_string(b, to, STR(",\"until\":"), qless_until_text(unique->until));
-	if (is_of_job && unique->until == QLESS_UNTIL_SECONDS)
+	if (now != NULL && unique->until == QLESS_UNTIL_SECONDS)
 		to = put_number(b, to, STR(",\"ends\":"), unique->ends);
-	if (is_of_job)
-		to = put(b, to, unique->is_held ? STR(",\"held\":true") : STR(",\"held\":false"));
+	if (now != NULL)
+		to = put(b, to,
+			 is_held(unique, *now) ? STR(",\"held\":true") : STR(",\"held\":false"));
 	return put(b, to, STR("}"));
 }
 
-/* The terms of a job or a recurring job, with a comma before each. */
-static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms, bool is_of_job)
+/* The terms of a job or a recurring job, with a comma before each; `now` as for put_unique(). */
+static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms, const double *now)
 {
 	if (terms->has_backoff && terms->backoff.kind != QLESS_BACKOFF_NONE)
 		to = put_backoff(b, to, &terms->backoff);
@@ -268,7 +277,7 @@ static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms,
 	if (terms->is_raw)
 		to = put(b, to, STR(",\"raw\":true"));
 	if (terms->has_unique)
-		to = put_unique(b, to, &terms->unique, is_of_job);
+		to = put_unique(b, to, &terms->unique, now);
 	return to;
 }
 
@@ -318,13 +327,13 @@ static char *put_account(struct buf *b, char *to, const struct qless_job *job,
 /* The members that few jobs have. Not inline, to keep the writing of the other jobs short. */
 static __attribute__((noinline)) char *put_carried(struct buf *b, char *to,
 						   const struct qless_job *job,
-						   enum qless_state state)
+						   enum qless_state state, const double *now)
 {
 	struct qless_account account;
 	struct qless_terms terms;
 
 	if (qless_job_terms(job, &terms))
-		to = put_terms(b, to, &terms, true);
+		to = put_terms(b, to, &terms, now);
 	if (qless_job_account(job, &account))
 		to = put_account(b, to, job, &account, state);
 	return to;
@@ -404,17 +413,18 @@ static char *put_job(struct buf *b, char *to, const struct qless_job *job,
 	if (info.has_limits && style->tells_own)
 		to = put_limits(b, to, job, next_limit);
 	if (info.carries && style->tells_own)
-		to = put_carried(b, to, job, info.state);
+		to = put_carried(b, to, job, info.state, &memo->now);
 	to = put_number(b, to, STR(",\"priority\":"), info.priority);
 	to = put_name(b, to, STR(",\"worker\":"), info.worker, &memo->worker);
 	return put(b, to, STR("}"));
 }
 
-void json_append_job(struct buf *b, const struct qless_job *job, const struct json_style *style)
+void json_append_job(struct buf *b, const struct qless_job *job, const struct json_style *style,
+		     double now)
 {
 	struct json_job_memo memo;
 
-	init_memo(&memo);
+	init_memo(&memo, now);
 	buf_close(b, put_job(b, buf_open(b), job, style, &memo));
 }
 
@@ -425,12 +435,13 @@ void json_append_job_tags(struct buf *b, const struct qless_job *job, enum json_
 
 /* ---- many jobs ---- */
 
-void json_job_list_begin(struct json_job_list *list, struct buf *b, const struct json_style *style)
+void json_job_list_begin(struct json_job_list *list, struct buf *b, const struct json_style *style,
+			 double now)
 {
 	list->buf = b;
 	list->count = 0;
 	list->style = style;
-	init_memo(&list->memo);
+	init_memo(&list->memo, now);
 	buf_append_char(b, '[');
 }
 
@@ -445,7 +456,7 @@ void json_job_list_add(struct json_job_list *list, const struct qless_job *job)
 
 void json_job_list_forget(struct json_job_list *list)
 {
-	init_memo(&list->memo);
+	init_memo(&list->memo, list->memo.now);
 }
 
 void json_job_list_end(struct json_job_list *list)
@@ -510,6 +521,6 @@ void json_append_recur(struct buf *b, const struct qless_recur *recur,
 	if (style->tells_own && info.has_schedule)
 		to = put_schedule(b, to, &info.schedule);
 	if (style->tells_own && info.terms != NULL)
-		to = put_terms(b, to, info.terms, false);
+		to = put_terms(b, to, info.terms, NULL);
 	buf_close(b, put(b, to, STR("}")));
 }

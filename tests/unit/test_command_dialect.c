@@ -86,7 +86,7 @@ static struct qless_str history_of(const struct qless *q, const struct json_styl
 	const char *begin, *end;
 
 	buf_clear(&words);
-	json_append_job(&words, qless_get(q, STR("j")), style);
+	json_append_job(&words, qless_get(q, STR("j")), style, 0);
 	begin = strstr(buf_cstr(&words), "\"history\":");
 	end = strchr(begin, ']');
 	return str_make(begin, (size_t)(end - begin) + 1);
@@ -122,12 +122,12 @@ static void the_style_spells_empty_lists(void)
 		.queue = STR("mail"), .jid = STR("j"), .klass = STR("Send"), .data = STR("{}")
 	};
 
-	json_job_list_begin(&list, &words, &mixed);
+	json_job_list_begin(&list, &words, &mixed, 0);
 	json_job_list_end(&list);
 	ASSERT_STR("[]", buf_str(&words));
 	TEST_ASSERT_EQUAL_INT(0, qless_put(q, 7, &put));
 	buf_clear(&words);
-	json_append_job(&words, qless_get(q, STR("j")), &mixed);
+	json_append_job(&words, qless_get(q, STR("j")), &mixed, 0);
 	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&words), "\"tags\":{}"));
 	qless_free(q);
 }

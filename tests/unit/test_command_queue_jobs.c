@@ -302,9 +302,22 @@ static void fields_tell_about_a_job(void)
 	ASSERT_FIELD("11001", "due", "scheduled");
 	ASSERT_FIELD("w", "worker", "running");
 	ASSERT_FIELD("3", "lock", "running");
+	ASSERT_FIELD("running", "state", "running");
+	ASSERT_FIELD("running", "state", "reserved");
+	ASSERT_FIELD("stalled", "state", "stalled");
 	ASSERT_FIELD("group", "group", "failed");
 	ASSERT_FIELD("it broke", "message", "failed");
 	ASSERT_FIELD("q", "queue", "complete");
+}
+
+static void field_state_is_the_word_that_selects_the_job(void)
+{
+	put("q", "j");
+	pop("q", "1");
+	ASSERT_FIELD("running", "state", "running");
+	f.now += 100;
+	ASSERT_FIELD("stalled", "state", "stalled");
+	ASSERT_NATIVE("*2\r\n$1\r\n0\r\n*0\r\n", &f, "QUEUE.JOBS", "q", "STATE", "running");
 }
 
 /* A field of the only job of queue `q`. */
@@ -469,6 +482,7 @@ int main(int argc, char **argv)
 	RUN(a_complete_job_belongs_to_its_last_queue);
 	RUN(fields_come_in_the_order_in_which_they_were_named);
 	RUN(fields_tell_about_a_job);
+	RUN(field_state_is_the_word_that_selects_the_job);
 	RUN(fields_tell_about_the_past_of_a_job);
 	RUN(log_entries_change_a_job);
 	RUN(attempts_count_retries_if_the_history_was_cut);

@@ -98,6 +98,12 @@ static void the_native_form_shows_the_key_of_a_job(void)
 	ASSERT_HAS(",\"unique\":{\"key\":\"t\",\"until\":60,\"ends\":1060,\"held\":true}", "GET",
 		   "b");
 	ASSERT_LACKS("unique", "QLESS", "get", "1", "b");
+	f.now = 1059;
+	ASSERT_HAS("\"held\":true", "GET", "b");
+	f.now = 1060;
+	ASSERT_HAS(",\"unique\":{\"key\":\"t\",\"until\":60,\"ends\":1060,\"held\":false}", "GET",
+		   "b");
+	ASSERT_HAS("\"held\":false", "PEEK", "q", "1");
 	NATIVE(&f, PUT("b", "priority", "1"));
 	ASSERT_LACKS("unique", "GET", "b");
 }
