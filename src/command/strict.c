@@ -287,14 +287,19 @@ int strict_recur_update(struct request *req, const struct operation *op)
 	return rc;
 }
 
-/* The engine accepts any text as the value of such an option, because old logs may have it. */
-static bool is_lenient(struct qless_str name)
+/* Whether the value of an option is a time that jobs of a queue may take, which 0 turns off. */
+static bool is_allowance(struct qless_str name)
 {
 	struct qless_str queue;
 
 	return str_strip_suffix(name, STR("-runtime"), &queue) ||
-	       str_strip_suffix(name, STR("-start-timeout"), &queue) ||
-	       str_equal(name, STR("failed-history")) ||
+	       str_strip_suffix(name, STR("-start-timeout"), &queue);
+}
+
+/* The engine accepts any text as the value of such an option, because old logs may have it. */
+static bool is_lenient(struct qless_str name)
+{
+	return is_allowance(name) || str_equal(name, STR("failed-history")) ||
 	       str_equal(name, STR("failed-history-count"));
 }
 
@@ -303,7 +308,7 @@ int strict_config_set(struct request *req, const struct operation *op)
 {
 	struct qless_str name = op->config.name, value = op->config.value, queue;
 	double number = NAN, min, max;
-	bool is_text;
+	bool is_text, is_off;
 
 	if (name.len == 0)
 		return fail_empty(req, "option");
@@ -315,6 +320,9 @@ int strict_config_set(struct request *req, const struct operation *op)
 	is_text = !text_is_number(value, &number) && !is_lenient(name);
 	if (!qless_option_range(name, &min, &max) || is_text)
 		return 0;
+	is_off = is_allowance(name) && num_parse_decimal(value, &number) && number == 0;
+	if (is_off)
+		return 0;
 	if (num_parse_decimal(value, &number) && number >= min && number <= max) {
 		if (!str_equal(name, STR("failed-history-count")) || number == floor(number))
 			return 0;
@@ -323,8 +331,8 @@ int strict_config_set(struct request *req, const struct operation *op)
 				    name, value);
 	}
 	return request_fail(req, QLESS_EBADARG,
-			    "The value of \"%S\" must be from %g to %g; found \"%S\"", name, min,
-			    max, value);
+			    "The value of \"%S\" must be %sfrom %g to %g; found \"%S\"", name,
+			    is_allowance(name) ? "0 or " : "", min, max, value);
 }
 
 /* A client of the reference may have put jobs into a queue without a name. */

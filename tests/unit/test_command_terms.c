@@ -237,13 +237,29 @@ static void an_invalid_runtime_is_refused(void)
 		       "PUT", "me", "q", "a", "k", "{}", "0", "runtime", "ever");
 	ASSERT_REFUSED("-BADARG Option \"runtime\" has no value", "PUT", "me", "q", "a", "k", "{}",
 		       "0", "runtime");
-	ASSERT_REFUSED(
-		"-BADARG The value of \"q-runtime\" must be from 0.001 to 1e+15; found \"0\"",
-		"CONFIG.SET", "q-runtime", "0");
-	ASSERT_REFUSED(
-		"-BADARG The value of \"q-runtime\" must be from 0.001 to 1e+15; found \"long\"",
-		"CONFIG.SET", "q-runtime", "long");
+	ASSERT_REFUSED("-BADARG The value of \"q-runtime\" must be 0 or from 0.001 to 1e+15; found "
+		       "\"0.0001\"",
+		       "CONFIG.SET", "q-runtime", "0.0001");
+	ASSERT_REFUSED("-BADARG The value of \"q-runtime\" must be 0 or from 0.001 to 1e+15; found "
+		       "\"long\"",
+		       "CONFIG.SET", "q-runtime", "long");
+	ASSERT_REFUSED("-BADARG The value of \"q-start-timeout\" must be 0 or from 0.001 to 1e+15; "
+		       "found \"-1\"",
+		       "CONFIG.SET", "q-start-timeout", "-1");
 	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-runtime", "1.5");
+}
+
+static void a_time_of_0_lets_jobs_of_a_queue_take_any_time(void)
+{
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-runtime", "20");
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-runtime", "0");
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-start-timeout", "20");
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-start-timeout", "0");
+	f.now = 1000;
+	ASSERT_BEGINS("$1", &f, "PUT", "me", "q", "a", "k", "{}", "0");
+	ASSERT_HAS("\"expires\":1060", "POP", "q", "w", "1");
+	f.now = 1050;
+	ASSERT_NATIVE(":1110\r\n", &f, "HEARTBEAT", "a", "w");
 }
 
 /* How JSON replies show the data of a raw job. */
@@ -379,6 +395,7 @@ int main(void)
 	RUN_TEST(all_puts_take_a_runtime);
 	RUN_TEST(a_heartbeat_after_the_runtime_is_refused);
 	RUN_TEST(an_invalid_runtime_is_refused);
+	RUN_TEST(a_time_of_0_lets_jobs_of_a_queue_take_any_time);
 	RUN_TEST(raw_data_is_shown_in_base64);
 	RUN_TEST(workers_return_raw_data_to_raw_jobs);
 	RUN_TEST(classic_workers_return_raw_data_as_they_read_it);
