@@ -1308,6 +1308,8 @@ struct qless_why {
 	uint64_t place;	       /* waiting jobs of its queue that are before it */
 	uint64_t dependencies; /* jobs that it waits for */
 	double due;	       /* of a scheduled job; otherwise 0 */
+	double start_by;       /* when a running job must be started; INFINITY if not at all */
+	double start_timeout;  /* seconds from the hand-out until then */
 	/* The limit of the job or its queue that opens last, of those that are shut. */
 	enum qless_held held;
 	struct qless_str limit; /* ptr is NULL if none is shut */

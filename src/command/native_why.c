@@ -22,8 +22,9 @@ struct why {
 	const struct qless_job *job;
 	struct qless_job_info info;
 	struct qless_why engine;
-	bool is_watched;    /* the server knows the listeners of queues */
-	uint64_t listeners; /* of the queue of the job */
+	struct qless_account account; /* of a running job; zeroed if it has none */
+	bool is_watched;	      /* the server knows the listeners of queues */
+	uint64_t listeners;	      /* of the queue of the job */
 	/* The limit that holds the job, and opens last; ptr is NULL if none does. */
 	struct qless_str limit;
 	enum qless_held held;
@@ -78,16 +79,76 @@ static double seconds_until(const struct why *why, double time)
 
 /* ---- running ---- */
 
+/* Seconds that have passed since a time, in milliseconds. */
+static double seconds_since(const struct why *why, double time)
+{
+	return fmax(floor((why->req->now - time) * 1000) / 1000, 0);
+}
+
+static void explain_started(struct why *why)
+{
+	const struct qless_account *account = &why->account;
+	double left = seconds_until(why, why->info.expires);
+
+	if (account->node.ptr != NULL)
+		EXPLAIN(why,
+			"Worker %S started the job %g seconds ago on node %S. Its lock expires in "
+			"%g seconds unless the worker renews it",
+			why->info.worker, seconds_since(why, account->started), account->node,
+			left);
+	else
+		EXPLAIN(why,
+			"Worker %S started the job %g seconds ago. Its lock expires in %g seconds "
+			"unless the worker renews it",
+			why->info.worker, seconds_since(why, account->started), left);
+}
+
+static void explain_reserved(struct why *why)
+{
+	double left = seconds_until(why, why->info.expires);
+
+	if (why->engine.start_by < INFINITY)
+		EXPLAIN(why,
+			"Worker %S popped the job, and must start it within %g seconds. Otherwise "
+			"it goes to the next worker",
+			why->info.worker, seconds_until(why, why->engine.start_by));
+	else
+		EXPLAIN(why,
+			"Worker %S popped the job, and has not reported a start. Its lock expires "
+			"in %g seconds unless the worker renews it",
+			why->info.worker, left);
+}
+
+/* The start of the job, or the time by which it must come. */
+static void add_start(struct why *why)
+{
+	const struct qless_account *account = &why->account;
+
+	if (!account->is_started) {
+		if (why->engine.start_by == INFINITY)
+			return;
+		reply_short_double(begin_member(why, "start-timeout"), why->engine.start_timeout);
+		add_time(why, "start-by", why->engine.start_by);
+		return;
+	}
+	add_time(why, "started", account->started);
+	if (account->pid != 0)
+		add_integer(why, "pid", (uint64_t)account->pid);
+	if (account->node.ptr != NULL)
+		add_text(why, "node", account->node);
+}
+
 static void explain_running(struct why *why)
 {
 	const struct qless_job_info *info = &why->info;
 	bool is_valid = info->expires > why->req->now;
 
-	if (is_valid)
-		EXPLAIN(why,
-			"The job runs. Its lock expires in %g seconds unless worker %S "
-			"renews it",
-			seconds_until(why, info->expires), info->worker);
+	if (!qless_job_account(why->job, &why->account))
+		why->account = (struct qless_account){ .is_started = false };
+	if (is_valid && why->account.is_started)
+		explain_started(why);
+	else if (is_valid)
+		explain_reserved(why);
 	else
 		EXPLAIN(why,
 			"The lock of worker %S has expired. After the grace period, the job goes "
@@ -99,6 +160,8 @@ static void explain_running(struct why *why)
 	add_time(why, "expires", info->expires);
 	if (info->lock != 0)
 		add_integer(why, "lock", info->lock);
+	add_text(why, "run", why->account.is_started ? STR("started") : STR("reserved"));
+	add_start(why);
 }
 
 /* ---- waiting ---- */

@@ -43,6 +43,16 @@ static double seconds_of(const struct job_terms *terms)
 	return must_start(terms) ? terms->to_start : terms->allowed;
 }
 
+void runtime_find_start(const struct qless_job *job, double *ret_by, double *ret_seconds)
+{
+	const struct job_terms *terms = job_terms(job);
+
+	if (terms == NULL || !heap_has(&terms->run) || !must_start(terms))
+		return;
+	*ret_by = terms->run.key;
+	*ret_seconds = terms->to_start;
+}
+
 void runtime_restore(struct qless *q, struct qless_job *job, double ends, double allowed,
 		     double to_start)
 {

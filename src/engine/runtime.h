@@ -32,6 +32,10 @@ void runtime_note_start(struct qless *q, struct qless_job *job);
 /* Move the ends of runs that are to come after the time `from`. */
 void runtime_step(struct qless *q, double from, double by);
 
+/* If the worker must still start the job, tell by when, and how many seconds after the hand-out
+ * that is. Otherwise the results are left alone. */
+void runtime_find_start(const struct qless_job *job, double *ret_by, double *ret_seconds);
+
 /* When the run of a job is over; INFINITY if there is no limit. */
 double runtime_ends(const struct qless_job *job);
 

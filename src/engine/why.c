@@ -8,6 +8,7 @@
 #include "engine/job.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
+#include "engine/runtime.h"
 #include "util/container.h"
 #include "util/skipmerge.h"
 
@@ -63,13 +64,15 @@ static void find_limit(const struct qless_job *job, double now, struct qless_why
 bool qless_why(const struct qless *q, double now, struct qless_str jid, struct qless_why *ret_why)
 {
 	const struct qless_job *job = job_find(q, jid);
-	struct qless_why why = { .held = QLESS_HELD_NOT };
+	struct qless_why why = { .held = QLESS_HELD_NOT, .start_by = INFINITY };
 	double max;
 
 	if (job == NULL)
 		return false;
 	why.state = job->state;
 	why.dependencies = depends_count(job);
+	if (job->state == QLESS_RUNNING)
+		runtime_find_start(job, &why.start_by, &why.start_timeout);
 	if (job->state == QLESS_SCHEDULED)
 		why.due = job->node.score;
 	if (job->queue != NULL) {

@@ -106,6 +106,47 @@ static void listings_tell_which_jobs_have_started(void)
 	ASSERT_BEGINS("*2\r\n$1\r\n0\r\n*2\r\n", &f, "QUEUE.JOBS", "q", "STATE", "running");
 }
 
+/* ---- JOB.WHY ---- */
+
+#define ASSERT_WHY(expected, member) ASSERT_MEMBER(expected, member, NATIVE(&f, "JOB.WHY", "j"))
+
+static void why_tells_a_started_job_from_a_reserved_one(void)
+{
+	run("j");
+	ASSERT_WHY("running", "reason");
+	ASSERT_WHY("reserved", "run");
+	ASSERT_WHY("1001", "since");
+	ASSERT_WHY("Worker w popped the job, and has not reported a start. Its lock expires in 59 "
+		   "seconds unless the worker renews it",
+		   "explanation");
+	TEST_ASSERT_NULL(strstr(NATIVE(&f, "JOB.WHY", "j"), "start-by"));
+	ASSERT_BEGINS("$", &f, "JOB.START", "j", "w", "PID", "42", "NODE", "host1");
+	f.now += 8;
+	ASSERT_WHY("running", "reason");
+	ASSERT_WHY("started", "run");
+	ASSERT_WHY("1002", "started");
+	ASSERT_WHY("42", "pid");
+	ASSERT_WHY("host1", "node");
+	ASSERT_WHY("Worker w started the job 8 seconds ago on node host1. Its lock expires in 51 "
+		   "seconds unless the worker renews it",
+		   "explanation");
+}
+
+static void why_tells_until_when_a_job_must_be_started(void)
+{
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-start-timeout", "10");
+	run("j");
+	f.now += 3;
+	ASSERT_WHY("reserved", "run");
+	ASSERT_WHY("10", "start-timeout");
+	ASSERT_WHY("1011", "start-by");
+	ASSERT_WHY("Worker w popped the job, and must start it within 6 seconds. Otherwise it goes "
+		   "to the next worker",
+		   "explanation");
+	ASSERT_BEGINS("$", &f, "JOB.START", "j", "w");
+	TEST_ASSERT_NULL(strstr(NATIVE(&f, "JOB.WHY", "j"), "start-by"));
+}
+
 /* ---- <queue>-start-timeout ---- */
 
 static void a_job_that_is_not_started_in_time_is_handed_out_again(void)
@@ -481,6 +522,8 @@ int main(int argc, char **argv)
 	RUN(only_the_worker_of_a_running_job_starts_it);
 	RUN(the_next_run_has_not_started);
 	RUN(listings_tell_which_jobs_have_started);
+	RUN(why_tells_a_started_job_from_a_reserved_one);
+	RUN(why_tells_until_when_a_job_must_be_started);
 	RUN(a_job_that_is_not_started_in_time_is_handed_out_again);
 	RUN(a_started_job_has_a_lock_as_usual);
 	RUN(the_start_does_not_extend_the_runtime);
