@@ -1163,12 +1163,17 @@ struct qless_recur_change {
 		QLESS_RECUR_OVERLAP,
 		/* The unique key of the jobs that it makes. Nothing changes if they have none. */
 		QLESS_RECUR_UNIQUE,
+		/* Those terms of the jobs that are given. An empty unique key, a runtime of 0 and a
+		 * backoff of QLESS_BACKOFF_NONE remove the term. `is_raw` is ignored. */
+		QLESS_RECUR_TERMS,
+		QLESS_RECUR_RAW, /* whether the data is bytes: 0 or 1 */
 	} field;
-	double number;	       /* the first four, and MISSED and OVERLAP: their enum */
+	double number;	       /* the first four, RAW, and MISSED and OVERLAP: their enum */
 	struct qless_str text; /* the others but the limits */
 	/* The limits of the jobs that it makes from now on. An empty list removes them. */
 	const struct qless_str *limits;
 	size_t limit_count;
+	const struct qless_terms *terms; /* QLESS_RECUR_TERMS */
 };
 
 QLESS_CHECK int qless_recur(struct qless *q, double now, const struct qless_recur_put *put);

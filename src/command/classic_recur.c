@@ -126,7 +126,7 @@ static int decode_tags(struct request *req, const struct qless_str *text)
 
 /* The last of the options, and of the fields, of a recurring job, which the reference lacks. */
 #define OWN_OPTIONS 4
-#define OWN_FIELDS  5
+#define OWN_FIELDS  6
 /* Options besides terms. */
 #define RECUR_SLOTS 8
 
@@ -320,31 +320,31 @@ static int decode_change_number(struct request *req, struct qless_str name, stru
 	return 0;
 }
 
-static bool is_raw(const struct request *req, struct qless_str jid)
-{
-	const struct qless_recur *recur = qless_recur_get(req->engine, jid);
-	struct qless_recur_info info;
-
-	if (recur == NULL)
-		return false;
-	qless_recur_read(recur, &info);
-	return info.terms != NULL && info.terms->is_raw;
-}
-
-/* The new data of a recurring job with raw jobs is bytes. */
-static int decode_change_data(struct request *req, struct qless_str jid, struct qless_str value)
+/* The data of a recurring job with raw jobs is bytes. */
+static int check_change_data(struct request *req, struct qless_str data, bool is_raw)
 {
 	enum json_kind kind;
-	int rc = request_json_text(req, "data", value, &kind);
+	int rc = request_json_text(req, "data", data, &kind);
 
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG,
-				  "Recur(): Arg \"data\" is not JSON-encoded: %S", value);
-	if (rc < 0 && rc != QLESS_ELIMIT && req->form == REQUEST_NATIVE && is_raw(req, jid)) {
+				  "Recur(): Arg \"data\" is not JSON-encoded: %S", data);
+	if (rc < 0 && rc != QLESS_ELIMIT && is_raw) {
 		req->is_said = false;
 		return 0;
 	}
 	return rc;
+}
+
+static int decode_change_raw(struct request *req, struct qless_recur_change *change)
+{
+	bool is_yes = str_equal_nocase(change->text, STR("yes"));
+
+	change->number = is_yes;
+	if (is_yes || str_equal_nocase(change->text, STR("no")))
+		return 0;
+	return request_fail(req, QLESS_EBADARG, "raw must be \"yes\" or \"no\"; found \"%S\"",
+			    change->text);
 }
 
 /* The fields of a recurring job by name. */
@@ -364,6 +364,7 @@ static const struct field {
 	{ STR_INIT("tz"), QLESS_RECUR_ZONE },
 	{ STR_INIT("missed"), QLESS_RECUR_MISSED },
 	{ STR_INIT("overlap"), QLESS_RECUR_OVERLAP },
+	{ STR_INIT("raw"), QLESS_RECUR_RAW },
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
@@ -385,14 +386,16 @@ static const struct field *find_field(const struct request *req, struct qless_st
 
 static int fail_field(struct request *req, struct qless_str name)
 {
-	struct option_slot slots[FIELD_COUNT];
+	struct option_slot slots[FIELD_COUNT + TERM_SLOTS_MAX];
+	struct term_options unused;
+	size_t terms = term_options_slots(TERM_OF_RECUR_UPDATE, &unused, slots + FIELD_COUNT);
 
 	if (req->form != REQUEST_NATIVE)
 		return request_fail(req, QLESS_EBADARG, "Recur(): Unrecognized option \"%S\"",
 				    name);
 	for (size_t i = 0; i < FIELD_COUNT; i++)
 		slots[i] = (struct option_slot){ fields[i].name, NULL, 1 };
-	return options_fail_unknown(req, name, slots, FIELD_COUNT);
+	return options_fail_unknown(req, name, slots, FIELD_COUNT + terms);
 }
 
 /* Native changes may name a field once. */
@@ -446,7 +449,10 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 		return decode_number(req, &change->text,
 				     "Recur(): Arg \"backlog\" not a number: ", &change->number);
 	case QLESS_RECUR_DATA:
-		return decode_change_data(req, op->recur_update.jid, change->text);
+		/* A native change may still say that the data is raw. */
+		return is_native ? 0 : check_change_data(req, change->text, false);
+	case QLESS_RECUR_RAW:
+		return decode_change_raw(req, change);
 	case QLESS_RECUR_LIMITS:
 		return decode_change_limits(req, change);
 	case QLESS_RECUR_ZONE:
@@ -463,48 +469,132 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 	case QLESS_RECUR_QUEUE:
 	case QLESS_RECUR_RULE:
 	case QLESS_RECUR_UNIQUE:
+	case QLESS_RECUR_TERMS:
 		break;
 	}
 	return 0;
 }
 
-/* If its jobs have a unique key of class and data, and either changes, the key changes, too.
- * Returns the number of changes that were added. */
-static size_t add_key(struct request *req, const struct operation *op,
-		      struct qless_recur_change *change)
-{
-	const struct qless_recur *recur = qless_recur_get(req->engine, op->recur_update.jid);
-	bool is_needed = false;
+/* A recurring job as it is after its changes. */
+struct changed_recur {
 	struct qless_recur_info info;
+	bool is_raw;
+	bool gets_data;	  /* or other data that is raw, or no longer is */
+	bool gets_source; /* its class or its data changes, of which a unique key may be made */
+};
 
-	qless_recur_read(recur, &info);
-	if (info.terms == NULL || !info.terms->has_unique ||
-	    !qless_is_args_key(info.terms->unique.key))
-		return 0;
+static void read_changed(struct request *req, const struct operation *op, struct changed_recur *ret)
+{
+	*ret = (struct changed_recur){ .is_raw = false };
+	qless_recur_read(qless_recur_get(req->engine, op->recur_update.jid), &ret->info);
+	ret->is_raw = ret->info.terms != NULL && ret->info.terms->is_raw;
 	for (size_t i = 0; i < op->recur_update.count; i++) {
-		const struct qless_recur_change *other = &op->recur_update.changes[i];
+		const struct qless_recur_change *change = &op->recur_update.changes[i];
 
-		is_needed = is_needed || other->field == QLESS_RECUR_DATA ||
-			    other->field == QLESS_RECUR_KLASS;
-		if (other->field == QLESS_RECUR_DATA)
-			info.data = other->text;
-		else if (other->field == QLESS_RECUR_KLASS)
-			info.klass = other->text;
+		ret->gets_data |=
+			change->field == QLESS_RECUR_DATA || change->field == QLESS_RECUR_RAW;
+		ret->gets_source |= ret->gets_data || change->field == QLESS_RECUR_KLASS;
+		if (change->field == QLESS_RECUR_DATA)
+			ret->info.data = change->text;
+		else if (change->field == QLESS_RECUR_KLASS)
+			ret->info.klass = change->text;
+		else if (change->field == QLESS_RECUR_RAW)
+			ret->is_raw = change->number != 0;
 	}
-	if (!is_needed)
-		return 0;
+}
+
+/* Whether the unique key of its jobs is made of their class and data. */
+static bool has_args_key(const struct qless_recur_info *info)
+{
+	return info->terms != NULL && info->terms->has_unique &&
+	       qless_is_args_key(info->terms->unique.key);
+}
+
+/* Without `unique`, the option `until` is about the key that the jobs have. */
+static void complete_until(const struct changed_recur *changed, struct term_options *options)
+{
+	static const struct qless_str args = STR_INIT("args");
+	const struct qless_terms *terms = changed->info.terms;
+
+	if (options->until != NULL && options->unique == NULL && terms != NULL && terms->has_unique)
+		options->unique = has_args_key(&changed->info) ? &args : &terms->unique.key;
+}
+
+/* Decode the options that are terms. An empty unique key takes the key away. */
+static int decode_change_terms(struct request *req, const struct changed_recur *changed,
+			       struct term_options *options, struct qless_recur_change *change)
+{
+	bool drops_key = options->unique != NULL && options->unique->len == 0;
+	int rc;
+
+	if (drops_key)
+		options->unique = NULL;
+	else
+		complete_until(changed, options);
+	rc = term_options_decode(req, options, &change->terms);
+	if (rc == 0 && drops_key)
+		req->scratch->decoded.terms.has_unique = true;
+	else if (rc == 0)
+		rc = term_unique_decode(req, change->terms, changed->info.klass, changed->info.data,
+					changed->is_raw);
+	change->field = QLESS_RECUR_TERMS;
+	return rc;
+}
+
+/* Add what follows from the changes that the client sent, and check the data. The list has room. */
+static int complete_changes(struct request *req, struct operation *op, struct term_options *options,
+			    struct qless_recur_change *changes)
+{
+	struct changed_recur changed;
+	struct qless_recur_change *change = &changes[op->recur_update.count];
+	int rc = 0;
+
+	read_changed(req, op, &changed);
+	if (changed.gets_data && req->form == REQUEST_NATIVE)
+		rc = check_change_data(req, changed.info.data, changed.is_raw);
+	if (rc == 0 && !term_options_are_absent(options)) {
+		*change = (struct qless_recur_change){ .field = QLESS_RECUR_TERMS };
+		rc = decode_change_terms(req, &changed, options, change);
+		op->recur_update.count++;
+		if (rc < 0 || change->terms->has_unique)
+			return rc;
+		change++;
+	}
+	if (rc < 0 || !changed.gets_source || !has_args_key(&changed.info))
+		return rc;
 	*change = (struct qless_recur_change){
 		.field = QLESS_RECUR_UNIQUE,
-		.text = term_unique_make(req, info.klass, info.data, info.terms->is_raw),
+		.text = term_unique_make(req, changed.info.klass, changed.info.data,
+					 changed.is_raw),
 	};
-	return 1;
+	op->recur_update.count++;
+	return 0;
+}
+
+/* Read the option at argument i, if it becomes a term. Returns the number of its arguments, or 0 if
+ * it is another one; or fails. */
+static int read_term(struct request *req, size_t i, struct term_options *options)
+{
+	struct option_slot slots[TERM_SLOTS_MAX];
+	size_t width = option_width(req->args[i]);
+	size_t count = term_options_slots(TERM_OF_RECUR_UPDATE, options, slots);
+	int rc;
+
+	for (size_t k = 0; k < count; k++) {
+		if (!str_equal_nocase(slots[k].name, req->args[i]))
+			continue;
+		rc = options_read(req, i, width < req->nargs - i ? i + width : req->nargs, slots,
+				  count);
+		return rc < 0 ? rc : (int)width;
+	}
+	return 0;
 }
 
 int decode_recur_update(struct request *req, struct operation *op)
 {
+	struct term_options options = { .at = NULL };
 	struct qless_recur_change *changes;
-	size_t i;
-	int rc;
+	int rc, width = 0;
 
 	op->kind = OPERATION_RECUR_UPDATE;
 	rc = request_need(req, 0, NO_JID, &op->recur_update.jid);
@@ -513,17 +603,21 @@ int decode_recur_update(struct request *req, struct operation *op)
 		rc = qless_recur_update(req->engine, req->now, op->recur_update.jid, NULL, 0);
 	if (rc < 0)
 		return rc;
-	changes = mem_realloc_array(NULL, req->nargs / 2 + 3, sizeof(*changes));
+	changes = mem_realloc_array(NULL, req->nargs / 2 + 4, sizeof(*changes));
 	request_lists(req)->changes = changes;
 	op->recur_update.changes = changes;
 	op->recur_update.count = 0;
-	for (i = 1; rc == 0 && i < req->nargs; i += 2) {
+	for (size_t i = 1; rc == 0 && i < req->nargs; i += (size_t)width) {
+		width = req->form == REQUEST_NATIVE ? read_term(req, i, &options) : 0;
+		if (width < 0)
+			return width;
+		if (width > 0)
+			continue;
 		rc = decode_change(req, i, op, &changes[op->recur_update.count]);
 		op->recur_update.count++;
+		width = 2;
 	}
-	if (rc == 0)
-		op->recur_update.count += add_key(req, op, &changes[op->recur_update.count]);
-	return rc;
+	return rc < 0 ? rc : complete_changes(req, op, &options, changes);
 }
 
 int classic_recur_update(struct request *req)

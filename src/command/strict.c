@@ -229,6 +229,8 @@ static int check_change(struct request *req, const struct qless_recur_change *ch
 	case QLESS_RECUR_MISSED:
 	case QLESS_RECUR_OVERLAP:
 	case QLESS_RECUR_UNIQUE:
+	case QLESS_RECUR_TERMS:
+	case QLESS_RECUR_RAW:
 		break;
 	case QLESS_RECUR_KLASS:
 		return check_name(req, "klass", change->text);

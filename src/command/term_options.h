@@ -26,6 +26,7 @@ enum term_user {
 	TERM_OF_REQUEUE = 1 << 1,
 	TERM_OF_RECUR = 1 << 2,
 	TERM_OF_NEXT = 1 << 3, /* COMPLETE ... next */
+	TERM_OF_RECUR_UPDATE = 1 << 4,
 };
 
 /* The options that the client sent; NULL if it did not. An option with values points to the first

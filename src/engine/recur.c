@@ -168,6 +168,24 @@ static void set_terms(struct qless_recur *recur, const struct qless_terms *terms
 	free(old);
 }
 
+static void change_terms(struct qless_recur *recur, const struct qless_terms *change)
+{
+	struct qless_terms *old = recur->terms;
+
+	recur->terms = terms_change(old, change);
+	free(old);
+}
+
+static void set_raw(struct qless_recur *recur, bool is_raw)
+{
+	struct qless_terms terms = { 0 };
+
+	if (recur->terms != NULL)
+		terms = *recur->terms;
+	terms.is_raw = is_raw;
+	set_terms(recur, &terms);
+}
+
 static void set_key(struct qless_recur *recur, struct qless_str key)
 {
 	struct qless_terms terms;
@@ -377,6 +395,10 @@ static int check_change(struct qless *q, const struct qless_recur_change *change
 	case QLESS_RECUR_UNIQUE:
 		return unique_check(q, QLESS_OP_RECUR_UPDATE,
 				    &(struct qless_unique){ .key = change->text });
+	case QLESS_RECUR_TERMS:
+		return terms_check_change(q, QLESS_OP_RECUR_UPDATE, change->terms);
+	case QLESS_RECUR_RAW:
+		return check_choice(q, "raw", change->number, 1);
 	case QLESS_RECUR_MISSED:
 		return check_choice(q, "missed", change->number, QLESS_MISSED_ALL);
 	case QLESS_RECUR_OVERLAP:
@@ -504,6 +526,12 @@ static void apply_change(struct qless *q, struct qless_recur *recur,
 		break;
 	case QLESS_RECUR_UNIQUE:
 		set_key(recur, change->text);
+		break;
+	case QLESS_RECUR_TERMS:
+		change_terms(recur, change->terms);
+		break;
+	case QLESS_RECUR_RAW:
+		set_raw(recur, change->number != 0);
 		break;
 	case QLESS_RECUR_CRON:
 	case QLESS_RECUR_ZONE:

@@ -189,6 +189,36 @@ struct qless_terms *terms_dup(const struct qless_terms *from)
 	return terms;
 }
 
+int terms_check_change(struct qless *q, enum qless_operation operation,
+		       const struct qless_terms *change)
+{
+	struct qless_terms terms = *change;
+
+	terms.has_unique = terms.has_unique && terms.unique.key.len > 0;
+	return terms_check(q, operation, &terms);
+}
+
+struct qless_terms *terms_change(const struct qless_terms *old, const struct qless_terms *change)
+{
+	struct qless_terms terms = { 0 };
+
+	if (old != NULL)
+		terms = *old;
+	if (change->has_backoff) {
+		terms.has_backoff = true;
+		terms.backoff = change->backoff;
+	}
+	if (change->has_runtime) {
+		terms.has_runtime = true;
+		terms.runtime = change->runtime;
+	}
+	if (change->has_unique) {
+		terms.has_unique = change->unique.key.len > 0;
+		terms.unique = change->unique;
+	}
+	return terms_dup(&terms);
+}
+
 /* ---- snapshots ---- */
 
 /* The bits of the byte that a key begins with, besides enum qless_until. */

@@ -45,6 +45,12 @@ void terms_apply_data(struct qless *q, struct qless_job *job, const struct qless
  * backoff. It depends on the jid and the attempt alone. */
 double job_backoff(const struct qless_job *job);
 
+/* Check the terms that take the place of others. An empty key takes the key away. */
+int terms_check_change(struct qless *q, enum qless_operation operation,
+		       const struct qless_terms *change);
+/* The terms after the change, as terms_dup() returns them. `old` may be NULL. */
+struct qless_terms *terms_change(const struct qless_terms *old, const struct qless_terms *change);
+
 /* A copy of the terms that a job would have, for free(); NULL if it would have none. */
 struct qless_terms *terms_dup(const struct qless_terms *from);
 

@@ -169,16 +169,20 @@ static bool take_texts(struct cursor *c, size_t step, const struct qless_str **r
 	return true;
 }
 
+static bool take_terms(struct cursor *c, const struct qless_terms **ret_terms);
+
 static bool take_change(struct cursor *c, struct qless_recur_change *change)
 {
 	uint64_t field;
 
 	*change = (struct qless_recur_change){ 0 };
-	if (!take_varint(c, QLESS_RECUR_UNIQUE, &field))
+	if (!take_varint(c, QLESS_RECUR_RAW, &field))
 		return false;
 	change->field = (unsigned)field;
 	if (change->field == QLESS_RECUR_LIMITS)
 		return take_texts(c, 1, &change->limits, &change->limit_count);
+	if (change->field == QLESS_RECUR_TERMS)
+		return take_terms(c, &change->terms);
 	return change_is_number(change) ? take_number(c, &change->number)
 					: take_text(c, &change->text);
 }

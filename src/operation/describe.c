@@ -18,6 +18,7 @@ static const char *const change_names[] = {
 	[QLESS_RECUR_CRON] = "cron",	     [QLESS_RECUR_ZONE] = "tz",
 	[QLESS_RECUR_RULE] = "rule",	     [QLESS_RECUR_MISSED] = "missed",
 	[QLESS_RECUR_OVERLAP] = "overlap",   [QLESS_RECUR_UNIQUE] = "unique",
+	[QLESS_RECUR_TERMS] = "terms",	     [QLESS_RECUR_RAW] = "raw",
 };
 
 static const char *const repair_names[] = {
@@ -84,10 +85,17 @@ static void describe_schedule(const struct qless_schedule *schedule, struct buf 
 	buf_append_str(out, qless_overlap_text(schedule->overlap));
 }
 
+static void describe_terms(const struct qless_terms *terms, struct buf *out);
+static bool is_in_terms(const struct qless_terms *terms, struct qless_str text);
+
 static void describe_changes(const struct operation *op, const struct qless_recur_change *changes,
 			     size_t count, struct buf *out)
 {
 	for (size_t i = 0; i < count; i++) {
+		if (changes[i].field == QLESS_RECUR_TERMS) {
+			describe_terms(changes[i].terms, out);
+			continue;
+		}
 		buf_printf(out, " %s=", change_names[changes[i].field]);
 		if (changes[i].field == QLESS_RECUR_MISSED ||
 		    changes[i].field == QLESS_RECUR_OVERLAP)
@@ -219,6 +227,9 @@ static bool is_in_changes(const struct qless_recur_change *changes, size_t count
 	for (size_t i = 0; i < count; i++) {
 		if (changes[i].field == QLESS_RECUR_LIMITS) {
 			if (is_in_texts(change_limits(&changes[i]), text))
+				return true;
+		} else if (changes[i].field == QLESS_RECUR_TERMS) {
+			if (is_in_terms(changes[i].terms, text))
 				return true;
 		} else if (!change_is_number(&changes[i]) && str_equal(changes[i].text, text)) {
 			return true;

@@ -59,6 +59,8 @@ static char *put_texts(struct buf *out, char *to, struct operation_names texts, 
 	return to;
 }
 
+static char *put_terms(struct buf *out, char *to, const struct qless_terms *terms);
+
 static char *put_changes(struct buf *out, char *to, const struct qless_recur_change *changes,
 			 size_t count)
 {
@@ -69,6 +71,8 @@ static char *put_changes(struct buf *out, char *to, const struct qless_recur_cha
 			to = put_number(out, to, changes[i].number);
 		else if (changes[i].field == QLESS_RECUR_LIMITS)
 			to = put_texts(out, to, change_limits(&changes[i]), 1);
+		else if (changes[i].field == QLESS_RECUR_TERMS)
+			to = put_terms(out, to, changes[i].terms);
 		else
 			to = put_rare_text(out, to, changes[i].text);
 	}

@@ -16,25 +16,26 @@
  *	count		varint, zigzag
  *	advance		varint, the enum qless_advance_kind
  *	changes		varint count, then for each: varint field (the order of struct
- *			qless_recur_change), a number, a text, or for limits a varint count and
- *			each text
+ *			qless_recur_change), a number, a text, for limits a varint count and
+ *			each text, or terms
  *	repairs		varint count, then for each: varint kind (enum qless_repair_kind), varint
  *			what, the texts name, member and other; for ENTER_TABLE and EVICT the score,
  *			8 bytes; for COUNT the varints from and to
- *	schedule	the texts cron, zone and rule; varints: enum qless_missed, enum
- *qless_overlap flag		none: its bit is its value
+ *	schedule	the texts cron, zone and rule; varints: enum qless_missed,
+ *			enum qless_overlap
+ *	flag		none: its bit is its value
  *	terms		two bytes with a bit for each term, the lowest for the first row of the
  *			table at the end; then the values of the terms that are given: numbers,
  *			texts, flags, and choices, which are varints
  *
  * Numbers are little-endian. A varint has seven bits in each byte, the low ones first; the top bit
- *is set in every byte but the last. Unused bits of optional fields are 0.
+ * is set in every byte but the last. Unused bits of optional fields are 0.
  *
  * To add a kind, give it an unused number in operation.h, a row here, and a case in run.c. To add
- *an optional field, put it at the end of the row: in old records its bit is 0. Any other change of
- *a row needs a new kind with a new number. Then keep the old row under another name
+ * an optional field, put it at the end of the row: in old records its bit is 0. Any other change of
+ * a row needs a new kind with a new number. Then keep the old row under another name
  * (OPERATION_PUT_1), and convert it to the new kind at the end of operation_decode(). Readers
- *refuse kinds and bits that they do not know. test_operation.c pins the bytes of each kind.
+ * refuse kinds and bits that they do not know. test_operation.c pins the bytes of each kind.
  */
 #include "operation/layout.h"
 

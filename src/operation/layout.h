@@ -87,7 +87,7 @@ const struct layout *layout_find(unsigned kind);
 static inline bool change_is_number(const struct qless_recur_change *change)
 {
 	return change->field <= QLESS_RECUR_BACKLOG || change->field == QLESS_RECUR_MISSED ||
-	       change->field == QLESS_RECUR_OVERLAP;
+	       change->field == QLESS_RECUR_OVERLAP || change->field == QLESS_RECUR_RAW;
 }
 
 static inline struct operation_names change_limits(const struct qless_recur_change *change)

@@ -2,9 +2,9 @@
  * Operations: all changes of the state, as data.
  *
  * A command of a client becomes an operation, and the operation runs on the engine. The log keeps
- *the bytes of each operation that changed something. Loading the log runs these operations again,
- *and needs no code that knows the syntax of a client. This layer alone knows what a log can
- *contain: operations on queues, and changes of databases, scripts and users.
+ * the bytes of each operation that changed something. Loading the log runs these operations again,
+ * and needs no code that knows the syntax of a client. This layer alone knows what a log can
+ * contain: operations on queues, and changes of databases, scripts and users.
  *
  * The layer is pure: the same operations in the same order lead to the same state.
  *

@@ -262,6 +262,56 @@ static void a_time_of_0_lets_jobs_of_a_queue_take_any_time(void)
 	ASSERT_NATIVE(":1110\r\n", &f, "HEARTBEAT", "a", "w");
 }
 
+static void recur_update_changes_the_terms_of_later_jobs(void)
+{
+	ASSERT_BEGINS("$1", &f, "RECUR", "q", "r", "k", "{}", "interval", "60", "0");
+	ASSERT_LACKS("backoff", "RECUR.GET", "r");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "Backoff", "linear", "2", "60", "priority",
+		      "4", "runtime", "30");
+	ASSERT_HAS("\"priority\":4", "RECUR.GET", "r");
+	ASSERT_HAS(BACKOFF("linear", "2", "60") ",\"runtime\":30", "RECUR.GET", "r");
+	ASSERT_HAS(BACKOFF("linear", "2", "60") ",\"runtime\":30", "POP", "q", "w", "1");
+	/* Each change leaves the other terms. */
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "runtime", "40");
+	ASSERT_HAS(BACKOFF("linear", "2", "60") ",\"runtime\":40", "RECUR.GET", "r");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "backoff", "fixed", "0", "0");
+	ASSERT_LACKS("backoff", "RECUR.GET", "r");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "runtime", "0");
+	ASSERT_LACKS("runtime", "RECUR.GET", "r");
+}
+
+static void recur_update_changes_whether_data_is_raw(void)
+{
+	ASSERT_BEGINS("$1", &f, "RECUR", "q", "r", "k", "{}", "interval", "60", "0");
+	ASSERT_REFUSED("-BADJSON ", "RECUR.UPDATE", "r", "data", "bytes");
+	ASSERT_REFUSED("-BADARG raw must be \"yes\" or \"no\"; found \"1\"", "RECUR.UPDATE", "r",
+		       "raw", "1");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "data", "bytes", "raw", "yes");
+	ASSERT_HAS(",\"raw\":true", "RECUR.GET", "r");
+	ASSERT_HAS("\"data\":\"{\\\"base64\\\":\\\"Ynl0ZXM=\\\"}\"", "POP", "q", "w", "1");
+	ASSERT_REFUSED("-BADJSON ", "RECUR.UPDATE", "r", "raw", "no");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "raw", "No", "data", "{\"a\":1}");
+	ASSERT_LACKS("\"raw\"", "RECUR.GET", "r");
+	ASSERT_HAS("\"data\":\"{\\\"a\\\":1}\"", "RECUR.GET", "r");
+}
+
+static void recur_update_refuses_invalid_terms(void)
+{
+	ASSERT_BEGINS("$1", &f, "RECUR", "q", "r", "k", "{}", "interval", "60", "0");
+	ASSERT_REFUSED("-BADARG runtime must be 0 or a number", "RECUR.UPDATE", "r", "priority",
+		       "4", "runtime", "-1");
+	ASSERT_REFUSED("-BADARG Option \"backoff\" must have 3 values; found 2", "RECUR.UPDATE",
+		       "r", "backoff", "fixed", "1");
+	ASSERT_REFUSED("-BADARG Option \"runtime\" is repeated", "RECUR.UPDATE", "r", "runtime",
+		       "1", "runtime", "2");
+	ASSERT_REFUSED("-BADARG Unknown option \"runtim\"; did you mean \"runtime\"?",
+		       "RECUR.UPDATE", "r", "runtim", "1");
+	ASSERT_REFUSED("-BADARG Option \"until\" needs the option \"unique\"", "RECUR.UPDATE", "r",
+		       "until", "5");
+	ASSERT_REFUSED("-ERR Recur(): Unrecognized option \"runtime\"", "QLESS", "recur.update",
+		       "1", "r", "runtime", "1");
+}
+
 /* How JSON replies show the data of a raw job. */
 #define RAW(base64) "\"data\":\"{\\\"base64\\\":\\\"" base64 "\\\"}\""
 
@@ -396,6 +446,9 @@ int main(void)
 	RUN_TEST(a_heartbeat_after_the_runtime_is_refused);
 	RUN_TEST(an_invalid_runtime_is_refused);
 	RUN_TEST(a_time_of_0_lets_jobs_of_a_queue_take_any_time);
+	RUN_TEST(recur_update_changes_the_terms_of_later_jobs);
+	RUN_TEST(recur_update_changes_whether_data_is_raw);
+	RUN_TEST(recur_update_refuses_invalid_terms);
 	RUN_TEST(raw_data_is_shown_in_base64);
 	RUN_TEST(workers_return_raw_data_to_raw_jobs);
 	RUN_TEST(classic_workers_return_raw_data_as_they_read_it);

@@ -108,6 +108,28 @@ static void the_native_form_shows_the_key_of_a_job(void)
 	ASSERT_LACKS("unique", "GET", "b");
 }
 
+static void recur_update_changes_the_key_of_later_jobs(void)
+{
+	ASSERT_BEGINS("$1", &f, "RECUR", "q", "r", "k", "{}", "interval", "60", "0");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "unique", "u", "until", "30");
+	ASSERT_HAS("\"unique\":{\"key\":\"u\",\"until\":30}", "RECUR.GET", "r");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "until", "popped");
+	ASSERT_HAS("\"unique\":{\"key\":\"u\",\"until\":\"popped\"}", "RECUR.GET", "r");
+	/* The key of the class and the data is that of the new data. */
+	NATIVE(&f, PUT_DATA("a", "{\"x\":1}", "unique", "args"));
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "unique", "args", "data", "{\"x\":1.0}");
+	ASSERT_JID("a", PUT_DATA("b", "{\"x\":1}", "unique", "args"));
+	POP("q");
+	ASSERT_LACKS("\"jid\":\"r-1\"", "POP", "q", "w", "9");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "until", "popped", "data", "{\"x\":2}");
+	f.now += 60;
+	ASSERT_HAS("\"jid\":\"r-1\"", "POP", "q", "w", "9");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "unique", "");
+	ASSERT_LACKS("unique", "RECUR.GET", "r");
+	f.now += 60;
+	ASSERT_HAS("\"jid\":\"r-2\"", "POP", "q", "w", "9");
+}
+
 static void job_why_names_the_key_and_its_holder(void)
 {
 	NATIVE(&f, PUT("a", "unique", "key"));
@@ -220,6 +242,7 @@ int main(int argc, char **argv)
 	RUN(a_key_that_looks_like_a_hash_is_another_key);
 	RUN(each_job_of_a_multiput_is_looked_at_alone);
 	RUN(the_native_form_shows_the_key_of_a_job);
+	RUN(recur_update_changes_the_key_of_later_jobs);
 	RUN(job_why_names_the_key_and_its_holder);
 	RUN(a_put_replaces_the_data_of_a_waiting_holder);
 	RUN(requeues_and_next_queues_take_keys);

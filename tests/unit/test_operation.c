@@ -69,6 +69,15 @@ static const struct qless_recur_change key_change[] = {
 	{ QLESS_RECUR_UNIQUE, .text = STR_INIT("key") },
 };
 
+static const struct qless_recur_change term_changes[] = {
+	{ QLESS_RECUR_TERMS,
+	  .terms = &(const struct qless_terms){ .has_runtime = true,
+						.runtime = 5,
+						.has_unique = true,
+						.unique = { .key = STR_INIT("u") } } },
+	{ QLESS_RECUR_RAW, .number = 1 },
+};
+
 static const struct qless_recur_change limit_change[] = {
 	{ QLESS_RECUR_LIMITS, .limits = names, .limit_count = 2 },
 };
@@ -420,6 +429,9 @@ static const struct sample {
 	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), key_change, 1 } },
 	  "1e00000000000000f83f016a010d036b6579",
 	  "db0 recur-update jid=\"j\" unique=\"key\"" },
+	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), term_changes, 2 } },
+	  "1e00000000000000f83f016a020e440014017500000f04",
+	  "db0 recur-update jid=\"j\" runtime=5 unique=\"u\" until=finished seconds=0 raw=1" },
 	{ { .kind = OPERATION_RECUR_UPDATE, NOW, .recur_update = { T("j"), limit_change, 1 } },
 	  "1e00000000000000f83f016a010702016100",
 	  "db0 recur-update jid=\"j\" limits=[\"a\",\"\"]" },
