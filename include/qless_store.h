@@ -347,8 +347,8 @@ QLESS_CHECK int qless_store_fail(struct qless_store_job *job, struct qless_str g
 				 struct qless_str message, struct qless_str data,
 				 struct qless_store_error *error);
 
-/* Put the job back, for another attempt after a delay. Without retries left it fails. Returns the
- * number of retries left, at least 0. */
+/* Put the job back, for another attempt after a delay; a negative one leaves it to the backoff of
+ * the job. Without retries left it fails. Returns the number of retries left, at least 0. */
 QLESS_CHECK int qless_store_retry(struct qless_store_job *job, double delay_s,
 				  struct qless_store_error *error);
 

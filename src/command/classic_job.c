@@ -897,6 +897,14 @@ int classic_fail(struct request *req)
 	return request_strict_operation(req, decode_fail, strict_fail, answer_fail);
 }
 
+/* Whether a native RETRY leaves the delay to the backoff of the job: it has none, or the word in
+ * its place. */
+static bool retry_backs_off(const struct request *req)
+{
+	return req->form == REQUEST_NATIVE &&
+	       (!request_has(req, 3) || str_equal_nocase(req->args[3], STR("backoff")));
+}
+
 int decode_retry(struct request *req, struct operation *op)
 {
 	struct qless_retry *retry = &op->retry;
@@ -905,14 +913,13 @@ int decode_retry(struct request *req, struct operation *op)
 	op->kind = OPERATION_RETRY;
 	*retry = (struct qless_retry){ .group = request_has(req, 4) ? &req->args[4] : NULL,
 				       .message = request_has(req, 5) ? &req->args[5] : NULL,
-				       .backs_off = req->form == REQUEST_NATIVE &&
-						    !request_has(req, 3) };
+				       .backs_off = retry_backs_off(req) };
 	rc = request_need(req, 0, NO_JID, &retry->jid);
 	if (rc == 0)
 		rc = request_need(req, 1, "Retry(): Arg \"queue\" missing", &retry->queue);
 	if (rc == 0)
 		rc = request_need(req, 2, "Retry(): Arg \"worker\" missing", &retry->worker);
-	if (rc == 0)
+	if (rc == 0 && !retry->backs_off)
 		rc = request_optional_number(req, 3, "Retry(): Arg \"delay\" not a number: ", 0,
 					     &retry->delay);
 	return rc;

@@ -184,7 +184,7 @@ int qless_store_retry(struct qless_store_job *job, double delay_s, struct qless_
 	add(&c, qless_store_job_jid(job));
 	add(&c, qless_store_job_queue(job));
 	add(&c, str_from(job->worker->name));
-	add(&c, str_make(delay, num_format_g17(delay, delay_s)));
+	add(&c, delay_s < 0 ? STR("backoff") : str_make(delay, num_format_g17(delay, delay_s)));
 	rc = end_job(job, &c, &left, error);
 	if (rc < 0)
 		return rc;

@@ -225,11 +225,11 @@ static void add_retry(struct worker *w, struct task *t, struct command *c)
 	command_add(c, buf_str(&t->job.jid));
 	command_add(c, buf_str(&t->job.queue));
 	command_add(c, buf_str(&w->name));
-	/* A delay would replace the backoff of the job, and nothing can be said without one. It
-	 * does not matter for a job that has no retries left. */
-	if (!t->outcome.has_delay && t->job.remaining > 0)
-		return;
-	command_add_number(c, t->outcome.delay_s);
+	/* A delay would replace the backoff of the job. */
+	if (t->outcome.has_delay)
+		command_add_number(c, t->outcome.delay_s);
+	else
+		command_add(c, STR("backoff"));
 	command_add(c, buf_str(&t->outcome.group));
 	command_add(c, buf_str(&t->outcome.message));
 }

@@ -306,6 +306,15 @@ static void backoff_of_the_job_leaves_the_last_words(void)
 	ASK_HAS(p, "GET j1", "\"message\":\"busy\"");
 }
 
+static void job_that_backs_off_has_the_last_words_of_its_run(void)
+{
+	START("exit", "75", "busy");
+	peer_ask(p, "PUT w mail j1 Send {} 0 backoff fixed 1000 1000");
+	WAIT_UNTIL(has_state("j1", "scheduled"));
+	ASK_HAS(p, "GET j1", "\"group\":\"exit-75\"");
+	ASK_HAS(p, "GET j1", "\"message\":\"busy\"");
+}
+
 static void job_without_retries_fails_with_status_75(void)
 {
 	START("exit", "75", "busy");
@@ -433,6 +442,7 @@ int main(int argc, char **argv)
 	RUN(status_75_waits_before_the_next_attempt);
 	RUN(job_without_retries_fails_with_status_75);
 	RUN(backoff_of_the_job_leaves_the_last_words);
+	RUN(job_that_backs_off_has_the_last_words_of_its_run);
 	RUN(backoff_of_the_job_comes_before_that_of_the_worker);
 	RUN(other_statuses_fail_the_job_with_its_last_words);
 	RUN(silent_failure_has_a_message);

@@ -149,6 +149,19 @@ static void a_raw_job_has_the_bytes_that_were_put(void)
 	end_worker(worker);
 }
 
+static void a_retry_without_a_delay_leaves_it_to_the_backoff_of_the_job(void)
+{
+	struct qless_store_worker *worker = start_worker("w1");
+	struct qless_store_job *job;
+
+	tell("PUT me mail j1 Send {} 0 backoff fixed 1000 1000");
+	job = next_job(worker, "mail");
+	TEST_ASSERT_EQUAL_INT_MESSAGE(4, qless_store_retry(job, -1, &error), error.text);
+	qless_store_job_free(job);
+	expect_state("scheduled", "j1");
+	end_worker(worker);
+}
+
 static void queues_are_served_in_order_or_in_turn(void)
 {
 	const struct qless_str queues[] = { qless_text("a"), qless_text("b") };
@@ -561,6 +574,7 @@ static void run_all(int argc, char **argv)
 	RUN(a_completed_job_moves_to_its_next_queue);
 	RUN(a_result_is_kept_with_the_job);
 	RUN(a_raw_job_has_the_bytes_that_were_put);
+	RUN(a_retry_without_a_delay_leaves_it_to_the_backoff_of_the_job);
 	RUN(queues_are_served_in_order_or_in_turn);
 	RUN(jobs_of_a_worker_that_ends_return_at_once);
 	RUN(a_worker_waits_for_a_job_that_another_thread_puts);

@@ -120,6 +120,20 @@ static void retry_without_a_delay_backs_off(void)
 	ASSERT_HAS("\"state\":\"waiting\"", "GET", "a");
 }
 
+static void retry_gives_a_reason_and_leaves_the_delay_to_the_backoff(void)
+{
+	PUT("a", "backoff", "fixed", "1000", "1000", "retries", "1");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_REFUSED("-BADARG ", "RETRY", "a", "q", "w", "backof", "busy", "wait");
+	ASSERT_BEGINS(":0", &f, "RETRY", "a", "q", "w", "Backoff", "busy", "wait");
+	ASSERT_HAS("\"state\":\"scheduled\"", "GET", "a");
+	ASSERT_HAS("{\"message\":\"wait\",\"group\":\"busy\"", "GET", "a");
+	f.now += 1000;
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("-ERR Retry(): Arg \"delay\" not a number: backoff", &f, "QLESS", "retry",
+		      "2000", "a", "q", "w", "backoff");
+}
+
 static void a_classic_retry_does_not_back_off(void)
 {
 	PUT("a", "backoff", "fixed", "100", "1000");
@@ -437,6 +451,7 @@ int main(void)
 	RUN_TEST(the_classic_form_does_not_know_terms);
 	RUN_TEST(invalid_terms_are_refused);
 	RUN_TEST(retry_without_a_delay_backs_off);
+	RUN_TEST(retry_gives_a_reason_and_leaves_the_delay_to_the_backoff);
 	RUN_TEST(a_classic_retry_does_not_back_off);
 	RUN_TEST(a_job_is_due_at_the_time_that_is_given);
 	RUN_TEST(a_time_excludes_a_delay);
