@@ -22,7 +22,8 @@
 void arguments_init(struct arguments *a)
 {
 	*a = (struct arguments){ .error = BUF_INIT(ARGUMENTS_ERROR_MAX),
-				 .text = BUF_INIT(BUF_NO_MAX) };
+				 .text = BUF_INIT(BUF_NO_MAX),
+				 .filled = BUF_INIT(BUF_NO_MAX) };
 }
 
 void arguments_done(struct arguments *a)
@@ -30,6 +31,7 @@ void arguments_done(struct arguments *a)
 	free(a->argv);
 	buf_done(&a->error);
 	buf_done(&a->text);
+	buf_done(&a->filled);
 	arguments_init(a);
 }
 
@@ -38,6 +40,8 @@ void arguments_trim(struct arguments *a)
 	a->argc = 0;
 	buf_clear(&a->text);
 	buf_shrink(&a->text, KEEP_BYTES);
+	buf_clear(&a->filled);
+	buf_shrink(&a->filled, KEEP_BYTES);
 	if (a->argv_cap > KEEP_ARGS) {
 		free(a->argv);
 		a->argv = NULL;
@@ -351,6 +355,17 @@ static bool add_flag(struct arguments *a, const struct route_arg *arg, struct ql
 	return true;
 }
 
+static bool add_switch(struct arguments *a, const struct route_arg *arg, struct qless_str value)
+{
+	enum body_kind kind = body_kind_of(value);
+
+	if (kind != BODY_TRUE && kind != BODY_FALSE)
+		return fail_kind(a, arg, "true or false", value);
+	add_word(a, arg);
+	add(a, kind == BODY_TRUE ? STR("yes") : STR("no"));
+	return true;
+}
+
 static bool add_any(struct arguments *a, const struct route_arg *arg, struct qless_str value)
 {
 	add_word(a, arg);
@@ -368,7 +383,7 @@ static bool add_json_list(struct arguments *a, const struct route_arg *arg, stru
 static bool is_raw(const struct arguments *a)
 {
 	for (const struct route_arg *arg = a->route->args; !route_arg_is_end(arg); arg++) {
-		if (arg->kind == ROUTE_RAW)
+		if (arg->kind == ROUTE_RAW || arg->kind == ROUTE_RAW_SWITCH)
 			return value_of(a, arg)->is_set &&
 			       body_kind_of(value_of(a, arg)->text) == BODY_TRUE;
 	}
@@ -552,12 +567,15 @@ typedef bool add_fn(struct arguments *a, const struct route_arg *arg, struct qle
 
 /* A kind without a function has no argument of its own. */
 static add_fn *const add_from_body[] = {
-	[ROUTE_TEXT] = add_text,     [ROUTE_NUMBER] = add_number,   [ROUTE_SCALAR] = add_scalar,
-	[ROUTE_RESULT] = add_result, [ROUTE_FLAG] = add_flag,	    [ROUTE_ANY] = add_any,
-	[ROUTE_DATA] = add_data,     [ROUTE_RAW] = add_flag,	    [ROUTE_JSON] = add_json_list,
-	[ROUTE_LIST] = add_list,     [ROUTE_COUNTED] = add_list,    [ROUTE_FIELDS] = add_fields,
-	[ROUTE_JOBS] = add_jobs,     [ROUTE_BACKOFF] = add_backoff, [ROUTE_INTERVAL] = add_interval,
-	[ROUTE_OFFSET] = NULL,
+	[ROUTE_TEXT] = add_text,	 [ROUTE_NUMBER] = add_number,
+	[ROUTE_SCALAR] = add_scalar,	 [ROUTE_RESULT] = add_result,
+	[ROUTE_FLAG] = add_flag,	 [ROUTE_ANY] = add_any,
+	[ROUTE_DATA] = add_data,	 [ROUTE_RAW] = add_flag,
+	[ROUTE_JSON] = add_json_list,	 [ROUTE_LIST] = add_list,
+	[ROUTE_COUNTED] = add_list,	 [ROUTE_FIELDS] = add_fields,
+	[ROUTE_JOBS] = add_jobs,	 [ROUTE_BACKOFF] = add_backoff,
+	[ROUTE_INTERVAL] = add_interval, [ROUTE_OFFSET] = NULL,
+	[ROUTE_RAW_SWITCH] = add_switch,
 };
 
 /* ---- values of a query ---- */
@@ -697,6 +715,8 @@ static bool add_arg(struct arguments *a, const struct route_arg *arg)
 	}
 	if (value->is_set && arg->word != NULL && strcmp(arg->word, "unique") == 0)
 		a->is_keyed = true;
+	if (arg->kind == ROUTE_SEGMENT && strcmp(arg->name, "jid") == 0)
+		a->jid = find_segment(a, arg->name);
 	if (arg->kind == ROUTE_SEGMENT)
 		add(a, find_segment(a, arg->name));
 	else if (!value->is_set && !add_missing(a, arg))
@@ -881,7 +901,7 @@ static void begin(struct arguments *a, const struct route *route, const struct h
 	a->argc = 0;
 	a->is_many = a->has_db = false;
 	a->is_keyed = a->data_is_args = false;
-	a->db = STR("");
+	a->db = a->jid = STR("");
 	a->gap_count = a->element = 0;
 	a->code = NULL;
 	a->route = route;
@@ -901,4 +921,29 @@ bool arguments_make(struct arguments *a, const struct route *route, const struct
 {
 	begin(a, route, req, context);
 	return take_parameters(a) && take_body(a) && add_idempotency_key(a);
+}
+
+void arguments_fill(struct arguments *a, struct qless_str queue, struct qless_str klass,
+		    struct qless_str data, bool data_is_raw)
+{
+	const struct qless_str values[] = {
+		[ARGUMENTS_GAP_QUEUE] = queue,
+		[ARGUMENTS_GAP_CLASS] = klass,
+		[ARGUMENTS_GAP_DATA] = data,
+	};
+	char *at;
+
+	buf_clear(&a->filled);
+	/* All at once, so that the copies do not move. */
+	at = buf_reserve(&a->filled, queue.len + klass.len + data.len + 1);
+	for (size_t i = 0; i < a->gap_count; i++) {
+		struct qless_str value = values[a->gaps[i].kind];
+
+		if (value.len != 0)
+			memcpy(at, value.ptr, value.len);
+		a->argv[a->gaps[i].at] = str_make(at, value.len);
+		at += value.len;
+		if (a->gaps[i].kind == ARGUMENTS_GAP_DATA && data_is_raw)
+			add(a, STR("raw"));
+	}
 }

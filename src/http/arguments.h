@@ -56,6 +56,7 @@ struct arguments {
 	bool is_keyed; /* the job has a unique key */
 	bool has_db;   /* the query has a parameter `db` */
 	struct qless_str db;
+	struct qless_str jid; /* of the path; empty if it has none */
 	struct arguments_gap gaps[ARGUMENTS_GAPS_MAX];
 	size_t gap_count;
 	/* After an error. */
@@ -68,6 +69,7 @@ struct arguments {
 	const struct arguments_context *context;
 	size_t argv_cap;
 	struct buf text;
+	struct buf filled;
 	struct arguments_value values[ROUTE_ARGS_MAX];
 	struct arguments_value timeout;
 	bool data_is_args;
@@ -84,5 +86,9 @@ void arguments_trim(struct arguments *a);
  * the call. */
 bool arguments_make(struct arguments *a, const struct route *route, const struct http_request *req,
 		    const struct arguments_context *context);
+
+/* Fills the gaps with copies of what the job has. Raw data gets the option for it. */
+void arguments_fill(struct arguments *a, struct qless_str queue, struct qless_str klass,
+		    struct qless_str data, bool data_is_raw);
 
 #endif

@@ -39,7 +39,7 @@
 		OPTION("count", NUMBER, "elements at most")
 #define RAW_DATA(word) \
 	VALUE("raw", RAW, OPTIONAL, word, NULL, "data is bytes: {\"base64\": \"...\"}, or a string")
-#define DATA	 VALUE("data", DATA, REQUIRED, NULL, NULL, "the data; or an array `args`")
+#define PUT_DATA VALUE("data", DATA, REQUIRED, NULL, NULL, "the data; or an array `args`")
 #define JOB_DATA VALUE("data", DATA, JOB, NULL, NULL, "the data; or an array `args`")
 #define NEW_DATA VALUE("data", DATA, OPTIONAL, NULL, NULL, "the new data"), RAW_DATA(NULL)
 

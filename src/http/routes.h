@@ -18,25 +18,26 @@
 
 /* How a value of the request becomes arguments of the command. In a query, a value is text. */
 enum route_kind {
-	ROUTE_WORD,	/* always the argument `word`, and no value */
-	ROUTE_SEGMENT,	/* a segment of the path */
-	ROUTE_TEXT,	/* a string */
-	ROUTE_NUMBER,	/* a number */
-	ROUTE_SCALAR,	/* a string or a number */
-	ROUTE_RESULT,	/* a string, or the JSON of any other value */
-	ROUTE_FLAG,	/* true is the argument `word`; false is none */
-	ROUTE_ANY,	/* any JSON, as it was sent */
-	ROUTE_DATA,	/* any JSON, as it was sent, unless ROUTE_RAW is true; or an array `args` */
-	ROUTE_RAW,	/* true: the data is bytes, from {"base64": "..."} or a string */
-	ROUTE_JSON,	/* an array of strings, as it was sent */
-	ROUTE_LIST,	/* an array of strings: an argument for each */
-	ROUTE_EACH,	/* parameters of a query: `word` and the value for each */
-	ROUTE_PAIRS,	/* the same with values `name:value`, which are two arguments */
-	ROUTE_COUNTED,	/* their number, then an argument for each */
-	ROUTE_FIELDS,	/* an object of strings: two arguments for each member */
-	ROUTE_JOBS,	/* an array of objects with `jid` and `data`: two arguments for each */
-	ROUTE_BACKOFF,	/* an object with `kind`, `base` and `max` */
-	ROUTE_INTERVAL, /* a number, followed by that of the ROUTE_OFFSET or 0 */
+	ROUTE_WORD,    /* always the argument `word`, and no value */
+	ROUTE_SEGMENT, /* a segment of the path */
+	ROUTE_TEXT,    /* a string */
+	ROUTE_NUMBER,  /* a number */
+	ROUTE_SCALAR,  /* a string or a number */
+	ROUTE_RESULT,  /* a string, or the JSON of any other value */
+	ROUTE_FLAG,    /* true is the argument `word`; false is none */
+	ROUTE_ANY,     /* any JSON, as it was sent */
+	ROUTE_DATA,    /* any JSON, as it was sent, unless ROUTE_RAW is true; or an array `args` */
+	ROUTE_RAW,     /* true: the data is bytes, from {"base64": "..."} or a string */
+	ROUTE_RAW_SWITCH, /* the same, with the argument yes or no after `word` */
+	ROUTE_JSON,	  /* an array of strings, as it was sent */
+	ROUTE_LIST,	  /* an array of strings: an argument for each */
+	ROUTE_EACH,	  /* parameters of a query: `word` and the value for each */
+	ROUTE_PAIRS,	  /* the same with values `name:value`, which are two arguments */
+	ROUTE_COUNTED,	  /* their number, then an argument for each */
+	ROUTE_FIELDS,	  /* an object of strings: two arguments for each member */
+	ROUTE_JOBS,	  /* an array of objects with `jid` and `data`: two arguments for each */
+	ROUTE_BACKOFF,	  /* an object with `kind`, `base` and `max` */
+	ROUTE_INTERVAL,	  /* a number, followed by that of the ROUTE_OFFSET or 0 */
 	ROUTE_OFFSET,
 };
 

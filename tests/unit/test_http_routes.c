@@ -226,6 +226,9 @@ static void members_become_arguments(void)
 	check_post("/v1/jobs/j/complete",
 		   "{\"worker\":\"w\",\"queue\":\"q\",\"result\":\"a\\nb\",\"lock\":7}",
 		   "complete|j|w|q|result|a\nb|lock|7");
+	check_post("/v1/jobs/j/retry",
+		   "{\"worker\":\"w\",\"queue\":\"q\",\"group\":\"g\",\"message\":\"m\"}",
+		   "retry|j|q|w|backoff|g|m");
 	check_post("/v1/jobs/j/log", "{\"message\":\"m\"}", "log|j|m");
 	check_post("/v1/jobs/j/tag", "{\"tags\":[\"a\",\"b\"]}", "tag|add|j|a|b");
 	check_post("/v1/jobs/j/depends", "{\"off\":[\"all\"]}", "depends|j|off|all");
@@ -233,6 +236,10 @@ static void members_become_arguments(void)
 		   "{\"worker\":\"w\",\"jobs\":[{\"jid\":\"a\",\"data\":1},{\"data\":{},\"jid\":"
 		   "\"b\"}]}",
 		   "multicomplete|w|q|a|1|b|{}");
+	TEST_ASSERT_EQUAL_STRING(
+		"recur.update|r|data|ab|klass|k|raw|yes",
+		make(HTTP_METHOD_PATCH, "/v1/recurring/r",
+		     "{\"class\":\"k\",\"raw\":true,\"data\":{\"base64\":\"YWI=\"}}"));
 	check_post("/v1/workers/w/release", "{\"retry\":true}", "worker.release|w|retry");
 	TEST_ASSERT_EQUAL_STRING("limit.set|x|concurrency|2",
 				 make(HTTP_METHOD_PUT, "/v1/limits/x", "{\"concurrency\":2}"));
@@ -428,6 +435,8 @@ static bool route_has_word(const struct route *route, struct qless_str word)
 {
 	for (const struct route_arg *arg = route->args; !route_arg_is_end(arg); arg++) {
 		if (arg->word != NULL && str_equal_nocase(word, str_from(arg->word)))
+			return true;
+		if (arg->fallback != NULL && str_equal(word, str_from(arg->fallback)))
 			return true;
 	}
 	return false;
