@@ -125,6 +125,7 @@ enum hold_reason {
 	HOLD_LOGIN,   /* logins from its address are delayed */
 	HOLD_SYNC,    /* earlier changes have been unsynced for too long */
 	HOLD_COMMAND, /* its last command has not ended */
+	HOLD_OUTPUT,  /* it has not read the answers to its last requests */
 };
 
 /* The state of the server that admission depends on. */

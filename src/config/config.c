@@ -53,6 +53,15 @@ void config_set_users(struct config *cfg, const struct config_lines *users)
 	cfg->users = given.users;
 }
 
+static int check_http_ports(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
+{
+	if (cfg->https_port == 0 || cfg->https_port != cfg->http_port)
+		return 0;
+	*ret_opt = CONFIG_OPT_https_port;
+	buf_printf(why, "%d is http-port already; the two need ports of their own", cfg->http_port);
+	return -1;
+}
+
 static int check_listeners(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
 {
 	bool has_port = cfg->port != 0 || cfg->tls_port != 0;
@@ -70,7 +79,7 @@ static int check_listeners(const struct config *cfg, enum config_opt *ret_opt, s
 		buf_printf(why, "%d is port already; the two need ports of their own", cfg->port);
 		return -1;
 	}
-	return 0;
+	return check_http_ports(cfg, ret_opt, why);
 }
 
 /* The rules that need no access to the files. */
@@ -87,13 +96,14 @@ static int check_tls(const struct config *cfg, enum config_opt *ret_opt, struct 
 		config_quote_briefly(name, why);
 		return -1;
 	}
-	if (cfg->tls_port == 0)
+	if (cfg->tls_port == 0 && cfg->https_port == 0)
 		return 0;
 	if (cfg->tls_cert_file[0] == '\0' || cfg->tls_key_file[0] == '\0') {
 		*ret_opt = cfg->tls_cert_file[0] == '\0' ? CONFIG_OPT_tls_cert_file
 							 : CONFIG_OPT_tls_key_file;
-		buf_append_str(why, STR("tls-port needs a certificate and its key: tls-cert-file "
-					"and tls-key-file"));
+		buf_append_str(why, cfg->tls_port != 0 ? STR("tls-port") : STR("https-port"));
+		buf_append_str(why, STR(" needs a certificate and its key: tls-cert-file and "
+					"tls-key-file"));
 		return -1;
 	}
 	if (cfg->tls_auth_clients != CONFIG_AUTH_CLIENTS_NO && cfg->tls_ca_cert_file[0] == '\0' &&

@@ -75,6 +75,8 @@ static void append_flags(struct buf *out, const struct conn *c)
 		buf_append_char(out, 'e');
 	if (c->client.no_touch)
 		buf_append_char(out, 'T');
+	if (c->http != NULL)
+		buf_append_char(out, 'H');
 	if (out->len == before)
 		buf_append_char(out, 'N');
 }

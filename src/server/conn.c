@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "server/conn_int.h"
-#include "server/http_places.h"
 #include "server/server_int.h"
 #include "server/tls_session.h"
 #include "sys/log.h"
@@ -15,9 +14,11 @@
 
 /* A connection that closes may take this many seconds to accept some of its output. */
 #define CLOSE_SECONDS 10
-/* Number of descriptors that the server needs besides those of clients and of the HTTP port: the
- * log, a rewrite, listeners, the event loop, and connections that are being closed. */
+/* Number of descriptors that the server needs besides those of clients: the log, a rewrite,
+ * listeners, the event loop, and connections that are being closed. */
 #define OWN_FDS 48
+/* If descriptors are short, connections to the HTTP port get one in this many. */
+#define HTTP_SHARE_OF_DESCRIPTORS 4
 
 static const char *const state_names[] = {
 	[CONN_NEW] = "new",   [CONN_HANDSHAKE] = "handshake", [CONN_OPEN] = "open",
@@ -67,7 +68,8 @@ const char *conn_class_name(enum conn_class class)
 size_t conn_memory(const struct conn *c)
 {
 	return sizeof *c + c->in.cap + c->client.out.allocated + c->client.messages.allocated +
-	       c->client.attached_bytes + waiting_memory(c->client.waiting);
+	       c->client.attached_bytes + waiting_memory(c->client.waiting) +
+	       (c->http != NULL ? http_conn_memory(c) : 0);
 }
 
 void conn_kill(struct conn *c, const char *reason)
@@ -93,7 +95,10 @@ void conn_kill(struct conn *c, const char *reason)
 		TAILQ_REMOVE(&s->conns.over_limit, c, over_limit_link);
 	TAILQ_REMOVE(&s->conns.all, c, all);
 	hash_remove(&s->conns.by_id, &c->by_id);
-	s->conns.count--;
+	if (c->http != NULL)
+		http_conn_remove(c);
+	else
+		s->conns.count--;
 	s->conns.dead_count++;
 	TAILQ_INSERT_TAIL(&s->conns.dead, c, dead);
 	s->turn.has_dead = true;
@@ -111,6 +116,8 @@ void conn_finish(struct conn *c)
 	c->closing_us = c->client.server->clocks.mono_us;
 	conn_unmark_ready(c);
 	client_leave(&c->client);
+	if (c->http != NULL)
+		http_conn_leave(c);
 	event_del(&c->read_event);
 	/* The end of the turn writes the output, and closes. */
 	conn_mark_writable(c);
@@ -127,6 +134,7 @@ static void conn_free(struct conn *c)
 	c->transport.ops->done(&c->transport);
 	close(c->transport.fd);
 	buf_done(&c->in);
+	http_conn_free(c->http);
 	free(c->local);
 	client_done(&c->client);
 	free(c);
@@ -155,7 +163,12 @@ struct conn *conn_find(const struct server *s, uint64_t id)
 
 static void on_command_ended(struct client *client)
 {
-	conn_release(conn_of(client));
+	struct conn *c = conn_of(client);
+
+	if (c->http != NULL)
+		http_conn_answer(c);
+	else
+		conn_release(c);
 }
 
 static void finish_client(struct client *client)
@@ -168,7 +181,7 @@ static void drop_client(struct client *client, const char *reason)
 	conn_kill(conn_of(client), reason);
 }
 
-struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local)
+static struct conn *make_conn(struct server *s, int fd, bool is_unix, char *peer, char *local)
 {
 	static const struct client_ops ops = {
 		.output_grew = conn_on_output,
@@ -190,10 +203,26 @@ struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *
 
 	TAILQ_INSERT_TAIL(&s->conns.all, c, all);
 	hash_insert(&s->conns.by_id, &c->by_id);
+	return c;
+}
+
+struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local)
+{
+	struct conn *c = make_conn(s, fd, is_unix, peer, local);
+
 	s->conns.count++;
 	if (s->conns.count > s->stats.peak_clients)
 		s->stats.peak_clients = s->conns.count;
 	s->stats.connections++;
+	client_memory_update(c);
+	return c;
+}
+
+struct conn *conn_new_http(struct server *s, int fd, char *peer, char *local)
+{
+	struct conn *c = make_conn(s, fd, /* is_unix= */ false, peer, local);
+
+	http_conn_init(c);
 	client_memory_update(c);
 	return c;
 }
@@ -252,8 +281,13 @@ static void conn_check(struct conn *c)
 			conn_kill(c, "it did not read its last replies");
 		return;
 	}
-	if (s->config->timeout_s != 0 && idle_us > s->config->timeout_s * 1000000 &&
-	    conn_class(c) == CONN_CLASS_NORMAL && !c->client.is_monitor && c->state == CONN_OPEN) {
+	if (c->http != NULL) {
+		http_conn_check(c);
+		if (c->state == CONN_DEAD || c->state == CONN_CLOSING)
+			return;
+	} else if (s->config->timeout_s != 0 && idle_us > s->config->timeout_s * 1000000 &&
+		   conn_class(c) == CONN_CLASS_NORMAL && !c->client.is_monitor &&
+		   c->state == CONN_OPEN) {
 		conn_kill(c, "it was idle for longer than timeout");
 		return;
 	}
@@ -332,19 +366,18 @@ void conns_apply_config(struct server *s)
 
 bool conns_make_room(struct server *s, size_t clients)
 {
-	size_t own =
-		OWN_FDS +
-		(s->config->http_port != 0 ? s->config->http_maxclients + HTTP_OWN_DESCRIPTORS : 0);
-	uint64_t wanted = (uint64_t)clients + own;
+	size_t http = s->http != NULL ? s->config->http_maxclients : 0;
+	uint64_t wanted = (uint64_t)clients + http + OWN_FDS;
 	/* The limit of another program stays as it is. */
 	uint64_t have = s->is_inside ? wanted : rlimit_raise_files(wanted);
+	size_t left = have > OWN_FDS + 1 ? (size_t)have - OWN_FDS : 1;
 
-	if (have >= wanted) {
-		s->conns.limit = clients;
-		return true;
-	}
-	s->conns.limit = have > own + 1 ? (size_t)have - own : 1;
-	return false;
+	if (have < wanted && http > left / HTTP_SHARE_OF_DESCRIPTORS)
+		http = left / HTTP_SHARE_OF_DESCRIPTORS;
+	if (s->http != NULL)
+		s->http->limit = http != 0 ? http : 1;
+	s->conns.limit = have >= wanted ? clients : left - http;
+	return have >= wanted;
 }
 
 void conns_check(struct server *s)

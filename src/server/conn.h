@@ -14,6 +14,7 @@
 #include "resp/parser.h"
 #include "server/client.h"
 #include "server/gate.h"
+#include "server/http_conn.h"
 #include "server/strangers.h"
 #include "server/transport.h"
 #include "util/buf.h"
@@ -62,6 +63,7 @@ TAILQ_HEAD(conn_list, conn);
 struct conn {
 	struct client client;
 	struct transport transport;
+	struct http_conn *http; /* NULL: it speaks RESP */
 	enum conn_state state;
 
 	bool is_ready;	      /* on conns.ready: requests wait in `in`, or there is more to read */
@@ -121,7 +123,7 @@ struct conns {
 	bool writable_first;	   /* in this turn, because the last one was too short for them */
 	struct conn_list over_limit;
 	struct conn_list dead;
-	size_t count;		   /* without the dead */
+	size_t count;		   /* of those that speak RESP, without the dead */
 	size_t dead_count;	   /* they still have descriptors */
 	size_t limit;		   /* maxclients, or what the system allows if that is less */
 	size_t output_check_bytes; /* no output smaller than this is over any limit */
@@ -153,6 +155,8 @@ void conns_free_dead(struct server *s, int64_t until_us);
 /* Make a connection for a connected socket. Takes `peer` and `local`, both from malloc(). It
  * reads nothing before conn_begin() or conn_begin_tls(). */
 struct conn *conn_new(struct server *s, int fd, bool is_unix, char *peer, char *local);
+/* The same, but it speaks HTTP. */
+struct conn *conn_new_http(struct server *s, int fd, char *peer, char *local);
 
 /* Read requests from now on. */
 void conn_begin(struct conn *c);

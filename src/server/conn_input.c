@@ -39,6 +39,8 @@
 #define READ_BYTES_MAX ((size_t)1024 * 1024)
 /* Bytes of input that a held connection may have. Beyond that it is not read. */
 #define HELD_INPUT_BYTES ((size_t)1024 * 1024)
+/* The same for HTTP, which has few clients that send many requests at once. */
+#define HELD_HTTP_BYTES ((size_t)16 * 1024)
 
 /* A connection may wait for jobs or their ends for ever. Reading shows when it ends, so it is read
  * up to client-query-buffer-limit. */
@@ -46,6 +48,8 @@ static size_t held_room(const struct conn *c)
 {
 	if (waiting_is_asleep(c->client.waiting))
 		return SIZE_MAX;
+	if (c->http != NULL)
+		return HELD_HTTP_BYTES;
 	return c->client.session.user != NULL
 		       ? HELD_INPUT_BYTES
 		       : c->client.server->config->unauthenticated_request_bytes;
@@ -133,6 +137,12 @@ static size_t run_requests(struct conn *c, const char *base, size_t len)
 	return c->state == CONN_OPEN ? used : len;
 }
 
+/* Runs requests of the connection's protocol. */
+static inline size_t run_input(struct conn *c, char *base, size_t len)
+{
+	return c->http != NULL ? http_conn_run(c, base, len) : run_requests(c, base, len);
+}
+
 static void refuse_long_input(struct conn *c)
 {
 	log_write(LOG_LEVEL_WARNING,
@@ -158,7 +168,8 @@ static void on_end_of_input(struct conn *c)
 {
 	c->end_of_input = true;
 	event_del(&c->read_event);
-	if (!c->is_ready && (c->state != CONN_HELD || waiting_is_asleep(c->client.waiting)))
+	if (!c->is_ready && (c->state != CONN_HELD || waiting_is_asleep(c->client.waiting) ||
+			     (c->http != NULL && http_conn_ends_with_input(c))))
 		conn_finish(c);
 }
 
@@ -172,7 +183,7 @@ static void count_input(struct conn *c)
 
 static void run_buffered(struct conn *c)
 {
-	size_t used = run_requests(c, buf_data(&c->in), c->in.len);
+	size_t used = run_input(c, buf_data(&c->in), c->in.len);
 
 	if (c->state == CONN_DEAD || c->state == CONN_CLOSING)
 		return;
@@ -199,15 +210,16 @@ static size_t read_room(const struct conn *c)
 static ssize_t read_some(struct conn *c, char **ret_base)
 {
 	struct server *s = c->client.server;
-	size_t room = read_room(c);
+	size_t room = c->http != NULL ? http_conn_room(c, c->in.len) : read_room(c);
 	ssize_t n;
 	char *to;
 
 	if (c->in.len == 0) {
 		*ret_base = s->intake.scratch;
-		return c->transport.ops->read(&c->transport, s->intake.scratch, room);
+		return c->transport.ops->read(&c->transport, s->intake.scratch,
+					      room < CONN_READ_BYTES ? room : CONN_READ_BYTES);
 	}
-	if (c->client.session.user != NULL) {
+	if (c->client.session.user != NULL && c->http == NULL) {
 		size_t wanted = resp_parser_wanted(&c->parser, c->in.len);
 
 		if (wanted > room)
@@ -295,7 +307,7 @@ static void receive(struct conn *c)
 		if (c->state == CONN_OPEN)
 			run_buffered(c);
 	} else {
-		used = c->state == CONN_OPEN ? run_requests(c, base, (size_t)n) : 0;
+		used = c->state == CONN_OPEN ? run_input(c, base, (size_t)n) : 0;
 		if (used < (size_t)n && (c->state == CONN_OPEN || c->state == CONN_HELD))
 			buf_append(&c->in, base + used, (size_t)n - used);
 	}
@@ -338,7 +350,9 @@ static void fail_handshake(struct conn *c, bool is_foreign)
 	transport_init_plain(&c->transport, c->transport.fd);
 	conn_set_state(c, CONN_OPEN);
 	conn_watch_writable(c, false);
-	if (is_foreign) {
+	if (is_foreign && c->http != NULL) {
+		http_conn_refuse_foreign(c);
+	} else if (is_foreign) {
 		reply_error(&c->client.writer, "ERR", STR("this port is for TLS only"));
 		client_output_grew(&c->client);
 	}

@@ -65,6 +65,8 @@ static inline void conn_count_memory(struct conn *c)
 
 	if (c->client.waiting != NULL)
 		bytes += waiting_memory(c->client.waiting);
+	if (c->http != NULL)
+		bytes += http_conn_memory(c);
 
 	if (bytes != c->counted.bytes || c->client.txn != NULL)
 		client_memory_update(c);

@@ -22,11 +22,12 @@
 
 static const struct config_output_limit *output_limit_of(const struct conn *c)
 {
-	/* A client that has not authenticated gets short replies only. */
+	/* A client that has not authenticated gets short replies only. With HTTP, it gets no
+	 * others while they have not left. */
 	static const struct config_output_limit stranger = { .hard_bytes = CONN_STRANGER_BYTES };
 	const struct config_output_limits *limits = &c->client.server->config->output_limits;
 
-	if (c->client.session.user == NULL)
+	if (c->client.session.user == NULL && c->http == NULL)
 		return &stranger;
 	if (conn_class(c) == CONN_CLASS_PUBSUB)
 		return &limits->of[CONFIG_CLIENT_PUBSUB];
@@ -215,6 +216,8 @@ void conn_write(struct conn *c)
 		c->over_soft_us = 0;
 	if (c->client.out.len == 0 && c->state == CONN_CLOSING)
 		close_down(c);
+	else if (c->http != NULL)
+		http_conn_wrote(c);
 }
 
 /*

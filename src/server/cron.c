@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "server/environment.h"
-#include "server/http.h"
 #include "server/queues.h"
 #include "server/rewrite_watch.h"
 #include "server/server_int.h"
@@ -45,7 +44,6 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	listeners_tick(s);
 	limit_watch_tick(s);
 	failed_watch_tick(s);
-	http_cron(s->http);
 	http_sessions_tick(s);
 	stats_sample_rates(s);
 }

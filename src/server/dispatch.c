@@ -150,7 +150,7 @@ static void limit_reply(struct client *c)
 	size_t room = c->ops->output_room(c);
 
 	c->reply_ends_client = room < max;
-	c->writer.max = c->out.len + (room < max ? room : max);
+	c->writer.max = c->writer.out->len + (room < max ? room : max);
 	c->writer.is_full = false;
 }
 
@@ -202,7 +202,7 @@ void dispatch_run(struct request *req)
 		monitor_feed(c, req->argv, req->argc);
 	c->last_command = row;
 	s->clients.running = c;
-	begin = c->out.len;
+	begin = c->writer.out->len;
 	if (max == REPLY_NO_MAX)
 		limit_reply(c);
 	row->handler(req);

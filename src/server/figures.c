@@ -4,7 +4,6 @@
 
 #include "command/scripts.h"
 #include "journal/journal.h"
-#include "server/http.h"
 #include "server/latency.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
@@ -75,7 +74,8 @@ static void read_clients(struct server *s, struct figures_input *in)
 	TAILQ_FOREACH(c, &s->conns.all, all) {
 		in->clients.pubsub += c->client.session.subscribed;
 		in->clients.monitors += c->client.is_monitor;
-		in->clients.normal += !c->client.session.subscribed && !c->client.is_monitor;
+		in->clients.normal +=
+			!c->client.session.subscribed && !c->client.is_monitor && c->http == NULL;
 		in->clients.held += c->state == CONN_HELD;
 		if (c->in.len > in->clients.max_input)
 			in->clients.max_input = c->in.len;

@@ -136,6 +136,46 @@ static void tune_tcp(const struct server *s, int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
+/* Begin to read from the connection. */
+static void start(const struct listener *l, struct conn *c)
+{
+	if (!l->is_tls)
+		conn_begin(c);
+	else if (!conn_begin_tls(c))
+		return;
+	strangers_update(c);
+	log_write(LOG_LEVEL_VERBOSE,
+		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer)),
+		  "client connected");
+}
+
+/* Begin to serve a client of HTTP. Its requests are checked one by one: a page for monitoring needs
+ * no user, and a password comes with a request. */
+static void greet_http(struct listener *l, int fd, const struct sockaddr_storage *address)
+{
+	static const char full_text[] =
+		"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
+		"Connection: close\r\n\r\n";
+	struct server *s = l->server;
+	struct sockaddr_storage own;
+	socklen_t own_len = sizeof own;
+	struct conn *c;
+
+	if (!http_make_room(s)) {
+		turn_away(l, fd, full_text);
+		return;
+	}
+	if (getsockname(fd, (void *)&own, &own_len) < 0) {
+		close(fd);
+		return;
+	}
+	tune_tcp(s, fd);
+	c = conn_new_http(s, fd, format_address((const void *)address, ""),
+			  format_address((const void *)&own, ""));
+	c->http->is_remote = !is_loopback((const void *)address);
+	start(l, c);
+}
+
 static void greet(struct listener *l, int fd, const struct sockaddr_storage *address)
 {
 	struct server *s = l->server;
@@ -173,20 +213,16 @@ static void greet(struct listener *l, int fd, const struct sockaddr_storage *add
 	c = conn_new(s, fd, l->is_unix, peer, local);
 	if (is_open)
 		c->client.session.user = user;
-	if (!l->is_tls)
-		conn_begin(c);
-	else if (!conn_begin_tls(c))
-		return;
-	strangers_update(c);
-	log_write(LOG_LEVEL_VERBOSE,
-		  LOG_FIELDS(LOG_INT("id", c->client.session.id), LOG_TEXT("addr", c->client.peer)),
-		  "client connected");
+	start(l, c);
 }
 
 /* Connections that died in earlier turns may still have their descriptors. */
 static bool has_descriptors(const struct server *s)
 {
-	return s->conns.count + s->conns.dead_count <= s->conns.limit + LISTEN_CUTS_PER_TURN;
+	size_t limit = s->conns.limit + (s->http != NULL ? s->http->limit : 0);
+
+	return s->conns.count + http_connection_count(s) + s->conns.dead_count <=
+	       limit + LISTEN_CUTS_PER_TURN;
 }
 
 static void on_connection(evutil_socket_t fd, short what, void *arg)
@@ -204,7 +240,10 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
 		int client = accept4(fd, (void *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (client >= 0) {
-			greet(l, client, &address);
+			if (l->is_http)
+				greet_http(l, client, &address);
+			else
+				greet(l, client, &address);
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
@@ -236,11 +275,19 @@ static struct listener *add_listener(struct server *s, int fd, char *name)
 	return l;
 }
 
-/* A TCP port: the plain one, or that for TLS. */
+/* A TCP port. */
 struct door {
 	int port;
 	bool is_tls;
+	bool is_http;
 };
+
+static const char *door_suffix(struct door door)
+{
+	if (door.is_http)
+		return door.is_tls ? "/https" : "/http";
+	return door.is_tls ? "/tls" : "";
+}
 
 static int open_tcp(struct server *s, const struct addrinfo *ai, struct door door, const char *host,
 		    bool is_optional, struct buf *ret_error)
@@ -248,6 +295,7 @@ static int open_tcp(struct server *s, const struct addrinfo *ai, struct door doo
 	struct sockaddr_storage own;
 	socklen_t own_len = sizeof own;
 	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct listener *l;
 	int on = 1;
 
 	if (fd < 0)
@@ -265,8 +313,9 @@ static int open_tcp(struct server *s, const struct addrinfo *ai, struct door doo
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, s->config->tcp_backlog) < 0 ||
 	    getsockname(fd, (void *)&own, &own_len) < 0)
 		goto fail;
-	add_listener(s, fd, format_address((const void *)&own, door.is_tls ? "/tls" : ""))->is_tls =
-		door.is_tls;
+	l = add_listener(s, fd, format_address((const void *)&own, door_suffix(door)));
+	l->is_tls = door.is_tls;
+	l->is_http = door.is_http;
 	return 0;
 
 fail:
@@ -385,10 +434,27 @@ fail:
 static int open_addresses(struct server *s, struct buf *ret_error)
 {
 	const struct config *config = s->config;
-	const struct door plain = { config->port, false }, tls = { config->tls_port, true };
+	const struct door plain = { .port = config->port };
+	const struct door tls = { .port = config->tls_port, .is_tls = true };
 
 	for (size_t i = 0; i < config->bind.count; i++) {
 		const char *host = config->bind.words[i];
+
+		if ((plain.port != 0 && open_address(s, plain, host, ret_error) < 0) ||
+		    (tls.port != 0 && open_address(s, tls, host, ret_error) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+static int open_http_addresses(struct server *s, struct buf *ret_error)
+{
+	const struct config *config = s->config;
+	const struct door plain = { .port = config->http_port, .is_http = true };
+	const struct door tls = { .port = config->https_port, .is_tls = true, .is_http = true };
+
+	for (size_t i = 0; i < config->http_bind.count; i++) {
+		const char *host = config->http_bind.words[i];
 
 		if ((plain.port != 0 && open_address(s, plain, host, ret_error) < 0) ||
 		    (tls.port != 0 && open_address(s, tls, host, ret_error) < 0))
@@ -410,13 +476,7 @@ int listen_try_all(struct server *s, struct buf *ret_error)
 		return -1;
 	if (s->listening.tried == 0 && s->config->unixsocket[0] == '\0')
 		return refuse_nothing(ret_error);
-	for (size_t i = 0; s->config->http_port != 0 && i < s->config->http_bind.count; i++) {
-		const struct door http = { s->config->http_port, false };
-
-		if (open_address(s, http, s->config->http_bind.words[i], ret_error) < 0)
-			return -1;
-	}
-	return 0;
+	return open_http_addresses(s, ret_error);
 }
 
 int listen_open_all(struct server *s, struct buf *ret_error)
@@ -431,6 +491,8 @@ int listen_open_all(struct server *s, struct buf *ret_error)
 		refuse_nothing(ret_error);
 		goto fail;
 	}
+	if (open_http_addresses(s, ret_error) < 0)
+		goto fail;
 	s->listening.timer = evtimer_new(s->base, on_retry, s);
 	/* The array does not grow any more, so its elements may be pointed at. */
 	for (int i = 0; i < s->listening.count; i++) {

@@ -17,8 +17,9 @@ struct listener {
 	int fd;
 	bool is_unix;
 	bool is_tls;
-	char *name; /* "127.0.0.1:7537", with "/tls" appended for TLS, or the path of a Unix socket
-		     */
+	bool is_http;
+	char *name; /* "127.0.0.1:7537", with "/tls", "/http" or "/https" appended for these, or the
+		     * path of a Unix socket */
 	dev_t unix_dev; /* identify the socket file, so that no other file is removed at the end */
 	ino_t unix_ino;
 };

@@ -9,7 +9,6 @@
 
 #include "server/acl_log.h"
 #include "server/event_log.h"
-#include "server/http.h"
 #include "server/latency.h"
 #include "server/loading.h"
 #include "server/persist.h"
@@ -93,7 +92,7 @@ static int open_doors(struct server *s, struct buf *ret_error)
 {
 	if (s->is_inside)
 		return inbox_open(s, ret_error);
-	if (listen_open_all(s, ret_error) < 0 || http_open(s, ret_error) < 0)
+	if (listen_open_all(s, ret_error) < 0)
 		return -1;
 	/* The process gives up its last rights after it has opened the listeners, and before the
 	 * log starts a thread: each thread has its own rights. */
@@ -117,6 +116,8 @@ static struct server *make_server(struct config *config, const struct config_sou
 	s->is_inside = is_inside;
 	reload_init(s, source);
 	init_parts(s);
+	if (!is_inside)
+		http_init(s);
 	if (!conns_make_room(s, config->maxclients))
 		log_warning(
 			"maxclients is %zu, but the system allows open files for %zu clients only",
@@ -131,7 +132,8 @@ static struct server *make_server(struct config *config, const struct config_sou
 		goto fail;
 	}
 	s->has_edges = can_trigger_on_edges(s->base);
-	if (config->tls_port != 0 && certificates_load(s, config, ret_error) < 0)
+	if ((config->tls_port != 0 || config->https_port != 0) &&
+	    certificates_load(s, config, ret_error) < 0)
 		goto fail;
 	s->env.acl = users_load(config, s->table, ret_error);
 	if (s->env.acl == NULL)
@@ -178,7 +180,6 @@ void server_free(struct server *s)
 	inbox_close(s);
 	certificates_done(s);
 	persist_close(s, /* save= */ false);
-	http_close(s->http);
 	cron_done(s);
 	pause_done(s);
 	lines_done(s);
@@ -192,7 +193,7 @@ void server_free(struct server *s)
 	signals_done(s);
 	if (s->base != NULL)
 		event_base_free(s->base);
-	http_free(s->http);
+	http_done(s);
 	notify_done(&s->notify);
 	users_log_free(s->users_log);
 	stats_done(s);

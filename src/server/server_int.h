@@ -52,7 +52,6 @@
 #include "sys/notify.h"
 
 struct acl_log;
-struct http;
 struct latency_monitor;
 struct persist;
 struct pubsub;
@@ -115,7 +114,7 @@ struct server {
 	struct notify notify;
 
 	struct pubsub *pubsub;
-	struct http *http;	 /* NULL: http-port is 0 */
+	struct http *http;	 /* NULL: http-port and https-port are 0 */
 	struct persist *persist; /* NULL: appendonly is no */
 	struct users_log *users_log;
 	struct http_sessions http_sessions;

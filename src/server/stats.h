@@ -71,6 +71,7 @@ struct server_stats {
 	int64_t turn_cpu_us_max;
 	uint64_t http_requests;
 	uint64_t http_disconnects;
+	uint64_t http_timeouts;
 	double max_clock_skew_s; /* between `now` in a command and our clock */
 
 	struct command_stats *by_command; /* by the row of the table */

@@ -46,6 +46,8 @@ void stop_begin(struct server *s)
 	listen_close_all(s);
 	for (c = TAILQ_FIRST(&s->conns.all); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
+		if (c->http != NULL)
+			http_conn_stop(c);
 		conn_finish(c);
 	}
 	submissions_stop(s);

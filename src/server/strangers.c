@@ -11,7 +11,7 @@ static enum conn_standing standing_of(const struct conn *c)
 {
 	if (c->client.session.user == NULL || c->state == CONN_HANDSHAKE)
 		return CONN_UNAUTHENTICATED;
-	return c->client.last_command == NULL ? CONN_SILENT : CONN_KNOWN;
+	return c->client.last_command == NULL && c->http == NULL ? CONN_SILENT : CONN_KNOWN;
 }
 
 static size_t bytes_of(const struct conn *c)
@@ -25,7 +25,7 @@ static void leave(struct conn *c)
 
 	if (c->standing == CONN_UNAUTHENTICATED) {
 		TAILQ_REMOVE(&strangers->unauthenticated, c, stranger);
-		strangers->count--;
+		strangers->count -= c->http == NULL;
 		strangers->bytes -= c->stranger_bytes;
 	} else if (c->standing == CONN_SILENT) {
 		TAILQ_REMOVE(&strangers->silent, c, stranger);
@@ -41,7 +41,7 @@ static void enter(struct conn *c, enum conn_standing standing)
 		c->stranger_us = c->client.server->clocks.mono_us;
 	if (standing == CONN_UNAUTHENTICATED) {
 		TAILQ_INSERT_TAIL(&strangers->unauthenticated, c, stranger);
-		strangers->count++;
+		strangers->count += c->http == NULL;
 		c->stranger_bytes = 0;
 	} else if (standing == CONN_SILENT) {
 		TAILQ_INSERT_TAIL(&strangers->silent, c, stranger);
@@ -67,6 +67,17 @@ static void cut_oldest(struct server *s, const char *reason)
 {
 	struct conn *oldest = TAILQ_FIRST(&s->strangers.unauthenticated);
 
+	if (oldest != NULL)
+		cut(oldest, reason);
+}
+
+/* The HTTP port has places of its own. */
+static void cut_oldest_of_resp(struct server *s, const char *reason)
+{
+	struct conn *oldest = TAILQ_FIRST(&s->strangers.unauthenticated);
+
+	while (oldest != NULL && oldest->http != NULL)
+		oldest = TAILQ_NEXT(oldest, stranger);
 	if (oldest != NULL)
 		cut(oldest, reason);
 }
@@ -110,14 +121,15 @@ static bool is_overdue(const struct conn *c)
 }
 
 /* The connections of a list have the order of their times. A connection in its handshake has a
- * limit of its own, and one that is closing has nothing more to say. */
+ * limit of its own, one of HTTP has http-idle-timeout, and one that is closing has nothing more to
+ * say. */
 void strangers_tick(struct server *s)
 {
 	struct conn *c, *next;
 
 	for (c = TAILQ_FIRST(&s->strangers.unauthenticated); c != NULL && is_overdue(c); c = next) {
 		next = TAILQ_NEXT(c, stranger);
-		if (c->state == CONN_OPEN || c->state == CONN_HELD)
+		if (c->http == NULL && (c->state == CONN_OPEN || c->state == CONN_HELD))
 			cut(c, "authentication-timeout");
 	}
 	while (s->strangers.bytes > s->config->unauthenticated_memory_bytes)
@@ -136,14 +148,14 @@ bool strangers_make_room(struct server *s)
 	const struct conn *silent;
 
 	if (s->strangers.count >= places(s))
-		cut_oldest(s, "unauthenticated-clients-percentage");
+		cut_oldest_of_resp(s, "unauthenticated-clients-percentage");
 	while (s->strangers.bytes > s->config->unauthenticated_memory_bytes)
 		cut_oldest(s, "unauthenticated-memory-limit");
 	if (s->conns.count < s->conns.limit)
 		return true;
 	silent = TAILQ_FIRST(&s->strangers.silent);
 	if (s->strangers.count != 0)
-		cut_oldest(s, "maxclients");
+		cut_oldest_of_resp(s, "maxclients");
 	else if (silent != NULL && is_overdue(silent))
 		cut(TAILQ_FIRST(&s->strangers.silent), "maxclients");
 	return s->conns.count < s->conns.limit;

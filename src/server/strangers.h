@@ -29,8 +29,8 @@ enum conn_standing {
 struct strangers {
 	struct stranger_list unauthenticated; /* in the order in which they became so */
 	struct stranger_list silent;
-	size_t count; /* unauthenticated ones */
-	size_t bytes; /* that these hold */
+	size_t count; /* unauthenticated ones that speak RESP */
+	size_t bytes; /* that all unauthenticated ones hold */
 	size_t cut;   /* connections that were closed in this turn, and have their descriptors */
 };
 

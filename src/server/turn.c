@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command/databases.h"
+#include "server/http_pages.h"
 #include "server/listen.h"
 #include "server/pubsub.h"
 #include "server/recording.h"
@@ -138,7 +139,8 @@ static bool is_idle(const struct server *s)
 	       (limit_watch_is_idle(&s->limit_watch) || !limit_watch_can_run(s)) &&
 	       (failed_watch_is_idle(&s->failed_watch) || !failed_watch_can_run(s)) &&
 	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s)) &&
-	       (overtime_is_idle(&s->overtime) || !overtime_can_run(s));
+	       (overtime_is_idle(&s->overtime) || !overtime_can_run(s)) &&
+	       (s->http == NULL || !http_pages_can_run(s));
 }
 
 /* Goes on with what does not come from a socket in this turn. Released jobs go to the clients that
@@ -159,6 +161,8 @@ static void run_others(struct server *s)
 		ticks_run(s);
 	if (!overtime_is_idle(&s->overtime))
 		overtime_run(s);
+	if (s->http != NULL)
+		http_pages_go_on(s);
 	if (!lines_are_empty(&s->lines))
 		lines_run(s);
 	if (!awaited_is_empty(&s->awaited))

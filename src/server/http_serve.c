@@ -1,0 +1,39 @@
+#include "server/http_serve.h"
+
+#include "server/conn.h"
+#include "server/http_answer.h"
+#include "server/http_pages.h"
+#include "server/server_int.h"
+
+static bool is_api(const struct http_target *target)
+{
+	return target->segment_count != 0 && str_equal(target->segments[0], STR("v1"));
+}
+
+enum http_admission http_serve_head(struct conn *c, const struct http_request *r)
+{
+	(void)c;
+	(void)r;
+	return HTTP_ADMITTED;
+}
+
+bool http_serve_takes_body(const struct http_request *r)
+{
+	return is_api(&r->target);
+}
+
+enum dispatch_result http_serve(struct conn *c, const struct http_request *r)
+{
+	enum dispatch_result result;
+
+	if (http_pages_run(c, r, &result))
+		return result;
+	http_refuse(c, 404, "NOTFOUND",
+		    "there is nothing at this path; there are /metrics, /healthz and /readyz");
+	return DISPATCH_DONE;
+}
+
+void http_serve_end(struct conn *c)
+{
+	http_refuse(c, 500, "ERR", "the command has no reply");
+}
