@@ -790,14 +790,20 @@ static int decode_complete_args(struct request *req, bool has_data, struct qless
 		return keep_data(req, complete);
 	if (rc == 0 && !request_has(req, 3))
 		rc = request_fail_no_json(req);
-	if (rc == 0)
-		rc = raw_data_check(req, complete->jid, req->args[3], &kind, &complete->data);
 	if (rc < 0)
 		return rc;
-	if (kind == JSON_FALSE)
-		return request_fail(req, QLESS_EBADARG,
-				    "Complete(): Arg \"data\" missing or not JSON: false");
-	return 0;
+	rc = raw_data_check(req, complete->jid, req->args[3], &kind, &complete->data);
+	if (rc == 0 && kind != JSON_FALSE)
+		return 0;
+	if (rc != QLESS_ELIMIT && req->form == REQUEST_NATIVE &&
+	    term_options_have_raw(req, COMPLETE_DATA_AT + 1)) {
+		req->is_said = false;
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	return request_fail(req, QLESS_EBADARG,
+			    "Complete(): Arg \"data\" missing or not JSON: false");
 }
 
 /* The unique key of the job in its next queue. Without the job, the engine refuses the call,
@@ -812,7 +818,8 @@ static int decode_complete_key(struct request *req, const struct qless_complete 
 	job = qless_get(req->engine, complete->jid);
 	if (job != NULL)
 		qless_job_read(job, &info);
-	return term_unique_decode(req, complete->terms, info.klass, complete->data, info.is_raw);
+	return term_unique_decode(req, complete->terms, info.klass, complete->data,
+				  info.is_raw || complete->terms->is_raw);
 }
 
 int decode_complete(struct request *req, struct operation *op)

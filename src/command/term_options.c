@@ -14,8 +14,9 @@ typedef int term_decode_fn(struct request *req, const struct qless_str *value,
 
 /* Where a put happens when the command comes in. */
 #define AT_ONCE (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_NEXT)
-/* Where the client sends the data of a job together with the option. */
-#define WITH_DATA (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_RECUR)
+/* Where the client sends the data of a job together with the option. RECUR.UPDATE has a word for
+ * either. */
+#define WITH_DATA (TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_RECUR | TERM_OF_NEXT)
 #define EVERYWHERE \
 	(TERM_OF_PUT | TERM_OF_REQUEUE | TERM_OF_RECUR | TERM_OF_NEXT | TERM_OF_RECUR_UPDATE)
 

@@ -34,6 +34,9 @@ static enum qless_state advance(struct qless *q, struct qless_job *job, double n
 		job_set_limits(q, job, complete->limits, complete->limit_count);
 	if (complete->terms != NULL)
 		terms_apply(q, job, complete->terms);
+	/* Otherwise the data is what it was. */
+	if (complete->terms != NULL && complete->terms->is_raw)
+		terms_apply_data(q, job, complete->terms);
 	depends_add(q, job, complete->depends, complete->depend_count);
 	if (complete->terms != NULL && complete->terms->has_at)
 		return job_place_at(q, job, now, complete->terms->at);
@@ -53,12 +56,16 @@ static bool finds_holder(struct qless *q, const struct qless_job *job, double no
 	holder = unique_find_holder(q, terms->unique.key, now);
 	if (holder == NULL || holder == job)
 		return false;
-	if (terms->unique.replace)
+	if (terms->unique.replace) {
+		struct qless_terms given = *terms;
+
+		given.is_raw = given.is_raw || job_is_raw(job);
 		unique_replace(q, holder,
 			       &(struct qless_put){ .data = job_data(job),
 						    .delay = complete->delay,
-						    .terms = terms },
+						    .terms = &given },
 			       now);
+	}
 	return true;
 }
 

@@ -125,6 +125,13 @@ void terms_apply_data(struct qless *q, struct qless_job *job, const struct qless
 	}
 }
 
+bool job_is_raw(const struct qless_job *job)
+{
+	const struct job_terms *terms = job_terms(job);
+
+	return terms != NULL && terms->is_raw;
+}
+
 bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms)
 {
 	const struct job_terms *terms = job_terms(job);

@@ -41,6 +41,9 @@ void terms_apply(struct qless *q, struct qless_job *job, const struct qless_term
 /* Note what the data of a put is, which has these terms, or NULL. */
 void terms_apply_data(struct qless *q, struct qless_job *job, const struct qless_terms *terms);
 
+/* Whether the data of a job is bytes, and not JSON. */
+bool job_is_raw(const struct qless_job *job);
+
 /* The delay before the next attempt of a job, which has used up a retry for it; 0 if it has no
  * backoff. It depends on the jid and the attempt alone. */
 double job_backoff(const struct qless_job *job);

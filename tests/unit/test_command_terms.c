@@ -380,6 +380,40 @@ static void classic_workers_return_raw_data_as_they_read_it(void)
 	ASSERT_HAS(RAW("eyJiYXNlNjQiOjd9"), "GET", "a");
 }
 
+static void complete_makes_the_data_for_the_next_queue_raw(void)
+{
+	PUT("a", "priority", "1");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_REFUSED("-BADJSON ", "COMPLETE", "a", "w", "q", "one", "next", "other");
+	ASSERT_REFUSED("-BADARG Option \"raw\" needs the option \"next\"", "COMPLETE", "a", "w",
+		       "q", "one", "raw");
+	ASSERT_BEGINS("$7\r\nwaiting", &f, "COMPLETE", "a", "w", "q", "one", "next", "other",
+		      "raw");
+	ASSERT_HAS("\"data\":\"{\\\"base64\\\":\\\"b25l\\\"}\"", "GET", "a");
+	ASSERT_HAS(",\"raw\":true", "POP", "other", "w", "1");
+	ASSERT_BEGINS("$7\r\nwaiting", &f, "COMPLETE", "a", "w", "other", "false", "next", "other",
+		      "raw");
+	ASSERT_HAS(",\"raw\":true", "POP", "other", "w", "1");
+	/* It stays raw, also if the data is JSON. */
+	ASSERT_BEGINS("$7\r\nwaiting", &f, "COMPLETE", "a", "w", "other", "{}", "next", "q");
+	ASSERT_HAS(",\"raw\":true", "POP", "q", "w", "1");
+	/* The data of a job may become bytes as it is. */
+	PUT("b", "priority", "1");
+	ASSERT_HAS("\"jid\":\"b\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("$7\r\nwaiting", &f, "COMPLETE", "b", "w", "q", "raw", "next", "other");
+	ASSERT_HAS("\"data\":\"{\\\"base64\\\":\\\"e30=\\\"}\"", "GET", "b");
+}
+
+static void a_job_that_gets_the_data_of_a_raw_job_is_raw(void)
+{
+	PUT("holder", "unique", "u");
+	ASSERT_BEGINS("$1", &f, "PUT", "me", "p", "a", "k", "one", "0", "raw");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "p", "w", "1");
+	ASSERT_BEGINS("$8\r\ncomplete", &f, "COMPLETE", "a", "w", "p", "two", "next", "q", "unique",
+		      "u", "replace");
+	ASSERT_HAS("\"data\":\"{\\\"base64\\\":\\\"dHdv\\\"}\"", "GET", "holder");
+}
+
 static void raw_jobs_that_clients_move_keep_their_bytes(void)
 {
 	ASSERT_BEGINS("$1", &f, "PUT", "me", "q", "a", "k", "one", "0", "raw");
@@ -437,8 +471,7 @@ static void data_that_is_not_json_needs_the_option_raw(void)
 	ASSERT_REFUSED("-BADJSON", "HEARTBEAT", "a", "w", "one");
 	ASSERT_REFUSED("-BADJSON", "COMPLETE", "a", "w", "q", "one");
 	ASSERT_REFUSED("-BADJSON", "FAIL", "a", "w", "g", "m", "one");
-	ASSERT_REFUSED("-BADARG Unknown option \"raw\"", "COMPLETE", "a", "w", "q", "{}", "next",
-		       "q", "raw");
+	ASSERT_REFUSED("-BADJSON", "COMPLETE", "a", "w", "q", "one", "next", "q", "result", "raw");
 	ASSERT_REFUSED("-ERR ", "QLESS", "put", "1", "me", "q", "b", "k", "one", "0", "raw", "1");
 }
 
@@ -467,6 +500,8 @@ int main(void)
 	RUN_TEST(raw_data_is_shown_in_base64);
 	RUN_TEST(workers_return_raw_data_to_raw_jobs);
 	RUN_TEST(classic_workers_return_raw_data_as_they_read_it);
+	RUN_TEST(complete_makes_the_data_for_the_next_queue_raw);
+	RUN_TEST(a_job_that_gets_the_data_of_a_raw_job_is_raw);
 	RUN_TEST(raw_jobs_that_clients_move_keep_their_bytes);
 	RUN_TEST(raw_data_can_be_unique);
 	RUN_TEST(data_that_is_not_json_needs_the_option_raw);
