@@ -63,12 +63,15 @@ void http_init(struct server *s)
 	TAILQ_INIT(&s->http->conns);
 	s->http->limit = s->config->http_maxclients;
 	s->http->pages = http_pages_new();
+	s->http->api = http_api_new();
 }
 
 void http_done(struct server *s)
 {
-	if (s->http != NULL)
+	if (s->http != NULL) {
 		http_pages_free(s->http->pages);
+		http_api_free(s->http->api);
+	}
 	free(s->http);
 	s->http = NULL;
 }

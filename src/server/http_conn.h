@@ -25,6 +25,7 @@
 #include "http/json_reply.h"
 #include "http/parser.h"
 #include "http/response.h"
+#include "server/http_api.h"
 #include "util/chain.h"
 #include "util/str.h"
 
@@ -60,6 +61,7 @@ struct http_conn {
 	struct json_reply json;
 	struct chain fields; /* further header fields of the answer */
 	const struct http_stream_ops *stream;
+	struct http_api_call api;
 	TAILQ_ENTRY(http_conn) link; /* in the order of useful_us */
 };
 
@@ -73,6 +75,7 @@ struct http {
 	struct qless_str date; /* of date_s, for answers */
 	char date_text[HTTP_DATE_SIZE];
 	struct http_pages *pages;
+	struct http_api *api;
 };
 
 /* Make what connections share, if there is a port for HTTP. */

@@ -1,13 +1,26 @@
 #include "server/http_serve.h"
 
+#include "command/acl.h"
 #include "server/conn.h"
 #include "server/http_answer.h"
+#include "server/http_api.h"
 #include "server/http_pages.h"
 #include "server/server_int.h"
 
 static bool is_api(const struct http_target *target)
 {
 	return target->segment_count != 0 && str_equal(target->segments[0], STR("v1"));
+}
+
+/* Clients have the rights of the default user if it needs no password, as those of RESP. */
+static const struct user *find_user(const struct conn *c)
+{
+	const struct server *s = c->client.server;
+	const struct user *user = acl_default_user(s->env.acl);
+
+	if (!acl_user_needs_no_password(user) || (s->config->protected_mode && c->http->is_remote))
+		return NULL;
+	return user;
 }
 
 enum http_admission http_serve_head(struct conn *c, const struct http_request *r)
@@ -26,6 +39,10 @@ enum dispatch_result http_serve(struct conn *c, const struct http_request *r)
 {
 	enum dispatch_result result;
 
+	if (is_api(&r->target)) {
+		c->client.session.user = find_user(c);
+		return http_api_run(c, r);
+	}
 	if (http_pages_run(c, r, &result))
 		return result;
 	http_refuse(c, 404, "NOTFOUND",
@@ -35,5 +52,5 @@ enum dispatch_result http_serve(struct conn *c, const struct http_request *r)
 
 void http_serve_end(struct conn *c)
 {
-	http_refuse(c, 500, "ERR", "the command has no reply");
+	http_api_finish(c);
 }

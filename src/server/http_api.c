@@ -1,0 +1,263 @@
+#include "server/http_api.h"
+
+#include <stdlib.h>
+
+#include "build_config.h"
+
+#include "command/acl.h"
+#include "command/databases.h"
+#include "command/permit.h"
+#include "http/arguments.h"
+#include "http/openapi.h"
+#include "http/statuses.h"
+#include "server/conn.h"
+#include "server/http_answer.h"
+#include "server/http_conn.h"
+#include "server/server_int.h"
+#include "util/mem.h"
+
+/* Seconds after which a request that the server could not carry out now may be sent again. */
+#define RETRY_AFTER_SECONDS "1"
+
+struct http_api {
+	struct arguments arguments;
+	struct buf text;
+};
+
+struct http_api *http_api_new(void)
+{
+	struct http_api *api = mem_zalloc(sizeof *api);
+
+	arguments_init(&api->arguments);
+	buf_init(&api->text, BUF_NO_MAX);
+	return api;
+}
+
+void http_api_free(struct http_api *api)
+{
+	if (api == NULL)
+		return;
+	arguments_done(&api->arguments);
+	buf_done(&api->text);
+	free(api);
+}
+
+/* ---- answers ---- */
+
+static void end_reply(struct conn *c, int status)
+{
+	if (http_may_retry(status))
+		http_reply_field(c, STR("Retry-After"), STR(RETRY_AFTER_SECONDS));
+	http_reply_end(c, status, HTTP_TYPE_JSON);
+}
+
+/* An error of ours, which counts like one of a command. */
+static void refuse(struct conn *c, const char *code, struct qless_str message)
+{
+	struct client *client = &c->client;
+
+	chain_done(http_reply(c));
+	json_reply_begin(&c->http->json, STR(""), JSON_REPLY_STRING);
+	reply_error(&client->writer, code, message);
+	stats_count_error(client);
+	end_reply(c, http_status_of(code));
+}
+
+static void refuse_path(struct conn *c, unsigned allowed)
+{
+	struct buf methods = BUF_INIT(BUF_NO_MAX);
+
+	if (allowed == 0) {
+		refuse(c, "NOTFOUND",
+		       STR("There is nothing at this path. GET /v1/openapi.json describes the "
+			   "API"));
+		return;
+	}
+	for (unsigned method = 0; method < HTTP_METHOD_COUNT; method++) {
+		if ((allowed & 1u << method) == 0)
+			continue;
+		if (methods.len != 0)
+			buf_append_str(&methods, STR(", "));
+		buf_append_str(&methods, http_method_name(method));
+		if (method == HTTP_METHOD_GET)
+			buf_append_str(&methods, STR(", HEAD"));
+	}
+	http_reply_field(c, STR("Allow"), buf_str(&methods));
+	http_refuse(c, 405, "BADMETHOD", "The header field Allow has the methods of this path");
+	buf_done(&methods);
+}
+
+/* Replaces a null, or a zero that means the same. */
+static void answer_null(struct conn *c, const struct http_api_call *call)
+{
+	switch (call->route->null) {
+	case ROUTE_NULL_NONE:
+	case ROUTE_NULL_ZERO_IS_NONE:
+		refuse(c, "NOTFOUND", STR("There is nothing of that name"));
+		return;
+	case ROUTE_NULL_NOJOB:
+	case ROUTE_NULL_ZERO_IS_NOJOB:
+		refuse(c, "NOJOB", STR("There is no such job"));
+		return;
+	case ROUTE_NULL_EXISTS:
+		refuse(c, "EXISTS", STR("There is a job with this jid"));
+		return;
+	case ROUTE_NULL_DONE:
+		chain_append_str(http_reply(c), STR("{\"ok\":true}"));
+		break;
+	case ROUTE_NULL_EMPTY:
+		chain_append_str(http_reply(c), STR("[]"));
+		break;
+	}
+	end_reply(c, call->route->status);
+}
+
+static bool is_zero_nothing(const struct http_api_call *call, const struct json_reply *json)
+{
+	return (call->route->null == ROUTE_NULL_ZERO_IS_NONE ||
+		call->route->null == ROUTE_NULL_ZERO_IS_NOJOB) &&
+	       json->has_number && json->number == 0;
+}
+
+/* A put with a unique key may have found its holder. */
+static bool has_put_nothing(struct conn *c, const struct http_api_call *call)
+{
+	const struct session *session = &c->client.session;
+	struct qless_str holder;
+
+	if (!call->is_keyed || call->is_many || call->route->many == NULL)
+		return false;
+	return qless_read_put_end(
+		       databases_get(c->client.server->env.databases, session->db)->engine, 0,
+		       &holder) == QLESS_PUT_HELD;
+}
+
+void http_api_finish(struct conn *c)
+{
+	const struct http_api_call *call = &c->http->api;
+	const struct json_reply *json = &c->http->json;
+
+	if (json->is_error)
+		end_reply(c, http_status_of(c->client.writer.last_error));
+	else if (json->is_null || is_zero_nothing(call, json))
+		answer_null(c, call);
+	else
+		end_reply(c, has_put_nothing(c, call) ? 200 : call->route->status);
+}
+
+/* ---- requests ---- */
+
+/* The request is about another database, if the user may SELECT it. Returns DISPATCH_DONE, with
+ * *ret_ok false if the client has its answer. */
+static enum dispatch_result select_database(struct conn *c, struct qless_str db, bool *ret_ok)
+{
+	struct qless_str argv[] = { STR_INIT("select"), db };
+	enum dispatch_result result = dispatch_request(&c->client, argv, 2);
+
+	*ret_ok = false;
+	if (result != DISPATCH_DONE)
+		return result;
+	if (c->http->json.is_error) {
+		end_reply(c, http_status_of(c->client.writer.last_error));
+		return result;
+	}
+	chain_done(http_reply(c));
+	*ret_ok = true;
+	return result;
+}
+
+/* Fills in what the request leaves out about its job. A user that may not read the job gets the
+ * error of a job that does not exist. Returns false if the client has its answer. */
+static bool fill_gaps(struct conn *c, struct arguments *a)
+{
+	const struct session *session = &c->client.session;
+	struct database *database = databases_get(c->client.server->env.databases, session->db);
+	const struct qless_job *job = qless_get(database->engine, a->jid);
+	struct qless_job_info info;
+
+	if (a->gap_count == 0)
+		return true;
+	if (job == NULL || !permit_job(session->user, database->engine, job, ACL_READ)) {
+		refuse(c, "NOJOB", STR("There is no such job"));
+		return false;
+	}
+	qless_job_read(job, &info);
+	arguments_fill(a, info.queue, info.klass, info.data, info.is_raw);
+	return true;
+}
+
+static enum dispatch_result run_command(struct conn *c, struct arguments *a)
+{
+	struct http_api_call *call = &c->http->api;
+	bool wraps_many = call->is_many;
+	enum dispatch_result result;
+
+	json_reply_begin(&c->http->json, wraps_many ? STR("jids") : str_from(call->route->wrap),
+			 call->route->text);
+	result = dispatch_request(&c->client, a->argv, (int)a->argc);
+	if (result == DISPATCH_DONE)
+		http_api_finish(c);
+	return result;
+}
+
+static enum dispatch_result run_route(struct conn *c, const struct http_request *r)
+{
+	struct server *s = c->client.server;
+	struct arguments *a = &s->http->api->arguments;
+	struct http_api_call *call = &c->http->api;
+	const struct user *user = c->client.session.user;
+	const struct arguments_context context = {
+		.user = user != NULL ? acl_user_name(user) : STR(""),
+		.now = clock_seconds(steady_clock_peek_us(&s->clocks.native)),
+		.max_json_depth = s->config->max_json_depth,
+	};
+	enum dispatch_result result;
+	bool is_selected;
+
+	if (!arguments_make(a, call->route, r, &context)) {
+		refuse(c, a->code, buf_str(&a->error));
+		return DISPATCH_DONE;
+	}
+	call->is_many = a->is_many;
+	call->is_keyed = a->is_keyed;
+	if (a->has_db) {
+		result = select_database(c, a->db, &is_selected);
+		if (!is_selected)
+			return result;
+	}
+	return fill_gaps(c, a) ? run_command(c, a) : DISPATCH_DONE;
+}
+
+static void answer_description(struct conn *c)
+{
+	struct buf *text = &c->client.server->http->api->text;
+
+	buf_clear(text);
+	openapi_append(text, STR(QLESSD_VERSION));
+	chain_append_str(http_reply(c), buf_str(text));
+	http_reply_end(c, 200, HTTP_TYPE_JSON);
+	buf_done(text);
+}
+
+enum dispatch_result http_api_run(struct conn *c, const struct http_request *r)
+{
+	enum http_method method = r->method == HTTP_METHOD_HEAD ? HTTP_METHOD_GET : r->method;
+	struct http_api_call *call = &c->http->api;
+	enum dispatch_result result;
+	unsigned allowed;
+
+	c->client.session.db = 0;
+	json_reply_begin(&c->http->json, STR(""), JSON_REPLY_STRING);
+	if (method == HTTP_METHOD_GET && str_equal(r->target.path, STR("/v1/openapi.json"))) {
+		answer_description(c);
+		return DISPATCH_DONE;
+	}
+	call->route = routes_find(method, &r->target, &allowed);
+	if (call->route == NULL) {
+		refuse_path(c, allowed);
+		return DISPATCH_DONE;
+	}
+	result = run_route(c, r);
+	arguments_trim(&c->client.server->http->api->arguments);
+	return result;
+}

@@ -1,0 +1,35 @@
+/*
+ * The API: requests under /v1 run as commands.
+ *
+ * A request becomes the arguments of a command (http/routes.h), which runs through the same
+ * dispatch as one of RESP: admission, permissions, statistics, the slow log, MONITOR, the gate. Its
+ * reply is the body of the answer.
+ */
+#ifndef SERVER_HTTP_API_H
+#define SERVER_HTTP_API_H
+
+#include "http/request.h"
+#include "http/routes.h"
+#include "server/dispatch.h"
+
+struct conn;
+struct http_api;
+
+/* A request from http_api_run() to the end of its command, for each connection. */
+struct http_api_call {
+	const struct route *route;
+	bool is_many;
+	bool is_keyed;
+};
+
+/* What all requests share. */
+struct http_api *http_api_new(void);
+/* NULL is a no-op. */
+void http_api_free(struct http_api *api);
+
+/* Carries out a request under /v1, whose client has its user. With DISPATCH_DONE the client has its
+ * answer. After DISPATCH_WAIT, http_api_finish() is called when the command has ended. */
+enum dispatch_result http_api_run(struct conn *c, const struct http_request *r);
+void http_api_finish(struct conn *c);
+
+#endif
