@@ -2,6 +2,7 @@
 
 #include "command/acl.h"
 #include "server/conn.h"
+#include "server/console.h"
 #include "server/http_answer.h"
 #include "server/http_api.h"
 #include "server/http_pages.h"
@@ -45,8 +46,13 @@ enum dispatch_result http_serve(struct conn *c, const struct http_request *r)
 	}
 	if (http_pages_run(c, r, &result))
 		return result;
+	if (console_has(&r->target)) {
+		console_run(c, r);
+		return DISPATCH_DONE;
+	}
 	http_refuse(c, 404, "NOTFOUND",
-		    "there is nothing at this path; there are /metrics, /healthz and /readyz");
+		    "there is nothing at this path; the console is at /, and other pages are "
+		    "/metrics, /healthz and /readyz");
 	return DISPATCH_DONE;
 }
 

@@ -101,7 +101,7 @@ static void there_are_exactly_three_pages(void)
 	assert_has(get("/metrics"), " 200 OK\r\n");
 	assert_has(buf_cstr(&page), "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n");
 	assert_has(get("/metrics?name=x"), "\nqlessd_connected_clients 1\n");
-	assert_has(get("/"), " 404 Not Found\r\n");
+	assert_has(get("/metric"), " 404 Not Found\r\n");
 	assert_has(get("/metrics/"), " 404 Not Found\r\n");
 	assert_has(get("/%00"), " 404 Not Found\r\n");
 }

@@ -1,0 +1,121 @@
+/*
+ * Failed jobs by group, and one group with its jobs.
+ */
+import { bulk, collect } from '../bulk.js';
+import * as calls from '../calls.js';
+import { gauge } from '../chart.js';
+import { ask, attempt, say } from '../dialog.js';
+import { h } from '../dom.js';
+import { count, plural } from '../format.js';
+import { queueNames } from '../actions.js';
+import { display } from '../names.js';
+import { can } from '../session.js';
+import { button, empty, pager, path, table, withQuery } from '../ui.js';
+import { jobTable } from './joblist.js';
+
+/* Jobs on a page, and jobs that one request moves back. */
+const PAGE = 50;
+const MOVED_AT_ONCE = 1000;
+
+const isAboutFailures = (event) => /fail|put|cancel|reset|unfail|delete/.test(event.kind ?? '');
+
+function jidsOf(group) {
+  return collect(async (at, number) => {
+    const start = at ?? 0;
+    const part = await calls.failureGroup(group, start, number);
+    return { jids: part.jobs, next: start + number < part.total ? start + number : null };
+  });
+}
+
+/* Moves the whole group to one queue, in portions, without a note in each history. */
+async function moveGroup(group, total, refresh) {
+  const values = await ask({ title: `Move the jobs of ${display(group)}`,
+    confirm: `Move ${plural(total, 'job')}`,
+    body: h('p', null, 'All jobs of the group go to one queue, whatever queue they came from.'),
+    fields: [{ name: 'queue', label: 'Queue', required: true, choices: await queueNames() }] });
+  if (!values) {
+    return;
+  }
+  await attempt(async () => {
+    let moved = 0;
+    for (let left = total; left > 0; left -= MOVED_AT_ONCE) {
+      const answer = await calls.retryGroup(group, values.queue, Math.min(left, MOVED_AT_ONCE));
+      moved += answer.moved;
+    }
+    say(`${plural(moved, 'job')} moved to ${values.queue}.`);
+  });
+  refresh();
+}
+
+async function actOnGroup(name, group, refresh) {
+  const jids = await jidsOf(group);
+  if (await bulk(name, jids)) {
+    refresh();
+  }
+}
+
+function groupActions(group, total, refresh) {
+  return [
+    can('requeue') ? button('Retry all', () => actOnGroup('retry', group, refresh),
+      { class: 'small', 'aria-label': `Retry all of ${display(group)}` }) : null,
+    can('unfail') ? button('Move all', () => moveGroup(group, total, refresh),
+      { class: 'small', 'aria-label': `Move all of ${display(group)}` }) : null,
+    can('cancel') ? button('Cancel all', () => actOnGroup('cancel', group, refresh),
+      { class: 'small danger', 'aria-label': `Cancel all of ${display(group)}` }) : null,
+  ];
+}
+
+export const failures = {
+  title: () => 'Failures',
+  matters: isAboutFailures,
+  load: (ctx) => calls.failures(ctx.signal),
+
+  view(groups, ctx) {
+    const rows = Object.entries(groups).map(([group, jobs]) => ({ group, jobs }))
+      .sort((a, b) => b.jobs - a.jobs);
+    const total = rows.reduce((sum, row) => sum + row.jobs, 0);
+    if (rows.length === 0) {
+      return empty('No job has failed.', 'Failed jobs stay here until they are retried or canceled.');
+    }
+    return [
+      h('p', { class: 'dim' }, `${plural(total, 'job')} in ${plural(rows.length, 'group')}`),
+      table([
+        { title: 'Group', cell: (row) => h('a', { href: path('failures', row.group), class: 'name' },
+          row.group) },
+        { title: 'Jobs', class: 'num', cell: (row) => count(row.jobs) },
+        { title: 'Part', class: 'wide',
+          cell: (row) => gauge(row.jobs / total, `Part of ${row.group}`, 'bad') },
+        { title: h('span', { class: 'hidden' }, 'Actions'), class: 'act',
+          cell: (row) => groupActions(row.group, row.jobs, ctx.refresh) },
+      ], rows, { key: (row) => row.group, caption: 'Groups of failures' }),
+    ];
+  },
+};
+
+export const failureGroup = {
+  title: (ctx) => display(ctx.params[0]),
+  matters: isAboutFailures,
+
+  async load(ctx) {
+    const start = Number(ctx.query.start) || 0;
+    const list = await calls.failureGroup(ctx.params[0], start, PAGE, ctx.signal);
+    return { start, total: list.total, jobs: await calls.getJobs(list.jobs, ctx.signal) };
+  },
+
+  view({ start, total, jobs }, ctx) {
+    const [group] = ctx.params;
+    if (total === 0) {
+      return empty('No job is in this group.', 'All of them were retried or canceled.');
+    }
+    const turn = (to) => () => ctx.go(withQuery(path('failures', group), { start: to || '' }));
+    return [
+      h('div', { class: 'bar' }, h('span', { class: 'dim' }, plural(total, 'failed job')),
+        h('span', { class: 'spring' }), groupActions(group, total, ctx.refresh)),
+      jobTable(ctx, jobs, { columns: ['jid', 'klass', 'queue', 'message', 'failed'],
+        actions: ['retry', 'move', 'tag', 'cancel'], caption: 'Failed jobs' }),
+      pager(`${count(start + 1)} to ${count(Math.min(start + PAGE, total))} of ${count(total)}`,
+        start > 0 ? turn(Math.max(0, start - PAGE)) : null,
+        start + PAGE < total ? turn(start + PAGE) : null),
+    ];
+  },
+};
