@@ -22,7 +22,7 @@ struct http_api_call {
 	bool is_keyed;
 };
 
-/* What all requests share. */
+/* State that all requests share. */
 struct http_api *http_api_new(void);
 /* NULL is a no-op. */
 void http_api_free(struct http_api *api);
