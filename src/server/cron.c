@@ -43,7 +43,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	queues_tick(s);
 	listeners_tick(s);
 	limit_watch_tick(s);
-	failed_watch_tick(s);
+	sweep_watch_tick(s);
 	http_sessions_tick(s);
 	stats_sample_rates(s);
 }

@@ -80,7 +80,7 @@ static void init_parts(struct server *s)
 	awaited_init(s);
 	presence_init(s);
 	limit_watch_init(s);
-	failed_watch_init(s);
+	sweep_watch_init(s);
 	ticks_init(s);
 	overtime_init(s);
 	listeners_init(s);

@@ -27,7 +27,6 @@
 #include "server/hints.h"
 #include "server/http_session.h"
 #include "server/inbox.h"
-#include "server/failed_watch.h"
 #include "server/limit_watch.h"
 #include "server/lines.h"
 #include "server/listen.h"
@@ -46,6 +45,7 @@
 #include "server/submit.h"
 #include "server/sync_watch.h"
 #include "server/overtime.h"
+#include "server/sweep_watch.h"
 #include "server/ticks.h"
 #include "server/turn.h"
 #include "server/waiting.h"
@@ -88,7 +88,7 @@ struct server {
 	struct lines lines;
 	struct awaited awaited;
 	struct limit_watch limit_watch;
-	struct failed_watch failed_watch;
+	struct sweep_watch sweep_watch;
 	struct presence presence;
 	struct ticks ticks;
 	struct overtime overtime;

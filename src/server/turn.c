@@ -137,7 +137,7 @@ static bool is_idle(const struct server *s)
 	       (lines_are_empty(&s->lines) || !lines_can_run(s)) && !awaited_can_run(&s->awaited) &&
 	       (presence_is_empty(&s->presence) || !presence_can_run(s)) &&
 	       (limit_watch_is_idle(&s->limit_watch) || !limit_watch_can_run(s)) &&
-	       (failed_watch_is_idle(&s->failed_watch) || !failed_watch_can_run(s)) &&
+	       (sweep_watch_is_idle(&s->sweep_watch) || !sweep_watch_can_run(s)) &&
 	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s)) &&
 	       (overtime_is_idle(&s->overtime) || !overtime_can_run(s)) &&
 	       (s->http == NULL || !http_pages_can_run(s));
@@ -155,8 +155,8 @@ static void run_others(struct server *s)
 		presence_run(s);
 	if (!limit_watch_is_idle(&s->limit_watch))
 		limit_watch_run(s);
-	if (!failed_watch_is_idle(&s->failed_watch))
-		failed_watch_run(s);
+	if (!sweep_watch_is_idle(&s->sweep_watch))
+		sweep_watch_run(s);
 	if (!ticks_are_idle(&s->ticks))
 		ticks_run(s);
 	if (!overtime_is_idle(&s->overtime))

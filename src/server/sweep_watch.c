@@ -1,4 +1,4 @@
-#include "server/failed_watch.h"
+#include "server/sweep_watch.h"
 
 #include "command/databases.h"
 #include "server/server_int.h"
@@ -29,7 +29,7 @@ static bool sweep_job(struct server *s, unsigned db, struct qless_str jid)
 	buf_done(&copy);
 	if (rc < 0)
 		return false;
-	s->failed_watch.swept += outcome.count;
+	s->sweep_watch.swept += outcome.count;
 	return outcome.count > 0;
 }
 
@@ -56,12 +56,12 @@ static bool may_run(const struct server *s)
 	return !s->loading && !s->stop.is_begun && environment_may_change(s);
 }
 
-void failed_watch_init(struct server *s)
+void sweep_watch_init(struct server *s)
 {
-	s->failed_watch.is_due = false;
+	s->sweep_watch.is_due = false;
 }
 
-void failed_watch_tick(struct server *s)
+void sweep_watch_tick(struct server *s)
 {
 	struct qless_str jid;
 
@@ -69,23 +69,23 @@ void failed_watch_tick(struct server *s)
 		struct qless *engine = databases_peek(s->env.databases, db);
 
 		if (engine != NULL && qless_next_failed_sweep(engine, &jid) <= native_seconds(s))
-			s->failed_watch.is_due = true;
+			s->sweep_watch.is_due = true;
 	}
 }
 
-bool failed_watch_can_run(const struct server *s)
+bool sweep_watch_can_run(const struct server *s)
 {
-	return s->failed_watch.is_due && may_run(s);
+	return s->sweep_watch.is_due && may_run(s);
 }
 
-void failed_watch_run(struct server *s)
+void sweep_watch_run(struct server *s)
 {
 	int64_t until_us = clock_mono_us() + SWEEP_US;
 	bool is_due = false;
 
-	if (!failed_watch_can_run(s))
+	if (!sweep_watch_can_run(s))
 		return;
 	for (unsigned db = 0; db < databases_count(s->env.databases); db++)
 		is_due |= sweep(s, db, until_us);
-	s->failed_watch.is_due = is_due;
+	s->sweep_watch.is_due = is_due;
 }

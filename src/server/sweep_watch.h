@@ -5,33 +5,33 @@
  * The engine knows which job is next. That is looked up once a second, so a job may stay a second
  * longer.
  */
-#ifndef SERVER_FAILED_WATCH_H
-#define SERVER_FAILED_WATCH_H
+#ifndef SERVER_SWEEP_WATCH_H
+#define SERVER_SWEEP_WATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct server;
 
-struct failed_watch {
+struct sweep_watch {
 	bool is_due;
 	uint64_t swept; /* jobs so far */
 };
 
-void failed_watch_init(struct server *s);
+void sweep_watch_init(struct server *s);
 
 /* Returns whether no job is to be deleted, so that the other functions have nothing to do. */
-static inline bool failed_watch_is_idle(const struct failed_watch *watch)
+static inline bool sweep_watch_is_idle(const struct sweep_watch *watch)
 {
 	return !watch->is_due;
 }
 
 /* Call this once a second. */
-void failed_watch_tick(struct server *s);
+void sweep_watch_tick(struct server *s);
 
 /* Returns whether jobs are to be deleted, and can be. */
-bool failed_watch_can_run(const struct server *s);
+bool sweep_watch_can_run(const struct server *s);
 /* Delete jobs for a part of a millisecond. Once in each turn. */
-void failed_watch_run(struct server *s);
+void sweep_watch_run(struct server *s);
 
 #endif
