@@ -529,6 +529,10 @@ struct qless_terms {
 	 * says. See qless_overtime(). */
 	bool has_runtime;
 	double runtime;
+	/* Seconds that the job is retained once it is complete, see qless_job_retained(); INFINITY:
+	 * until it is deleted; 0: it is deleted when it completes. */
+	bool has_retain;
+	double retain;
 	bool is_raw; /* the data of this put is bytes, and not JSON */
 	/* The terms below are about one put, and the job does not keep them. */
 	/* The job is due at this time, whatever the delay. Jobs of one call are due a microsecond
@@ -798,6 +802,27 @@ QLESS_CHECK int qless_job_delete(struct qless *q, double now, const struct qless
  * are more than failed-history-count. A search takes O(log n). If it was not over after a number of
  * jobs that are left out, it returns -INFINITY, and ret_jid->ptr is NULL: call again. */
 double qless_next_failed_sweep(struct qless *q, struct qless_str *ret_jid);
+
+/*
+ * Complete jobs are retained as their terms say, or else the option <queue>-retain of the queue in
+ * which they completed: a number of seconds, or `ack`. They do not count for jobs-history-count,
+ * and are not purged. The engine deletes none by itself, unless the seconds are 0. A program asks
+ * for the next one, and deletes it with qless_job_delete(). A job that is put again is no longer
+ * retained.
+ */
+
+/* Both are INFINITY if the job is retained until it is deleted. */
+struct qless_retained {
+	double seconds; /* since the job completed */
+	double ends;	/* when it is to be deleted */
+};
+
+/* Read how long a job is retained. Returns false if it is not, or not complete. */
+bool qless_job_retained(const struct qless_job *job, struct qless_retained *ret_retained);
+/* The number of jobs that are retained. */
+size_t qless_retained_count(const struct qless *q);
+/* When the next retained job is to be deleted, and which; INFINITY if none is. */
+double qless_next_retained_sweep(const struct qless *q, struct qless_str *ret_jid);
 
 struct qless_retry {
 	struct qless_str jid;
@@ -1398,6 +1423,7 @@ enum qless_repair_kind {
 	QLESS_REPAIR_COUNT = 15,      /* a counter */
 	QLESS_REPAIR_LIMITS = 16,     /* slots and filing of all jobs with limits */
 	QLESS_REPAIR_UNIQUE = 17,     /* unique keys, and the jobs that hold them */
+	QLESS_REPAIR_RETAINED = 18,   /* retained jobs, and when they are deleted */
 };
 
 struct qless_repair {

@@ -267,6 +267,24 @@ static char *put_unique(struct buf *b, char *to, const struct qless_unique *uniq
 	return put(b, to, STR("}"));
 }
 
+static char *put_retain(struct buf *b, char *to, double seconds)
+{
+	if (isinf(seconds))
+		return put(b, to, STR(",\"retain\":\"ack\""));
+	return put_number(b, to, STR(",\"retain\":"), seconds);
+}
+
+/* How long a complete job is retained, which may be because of its last queue. */
+static char *put_retained(struct buf *b, char *to, const struct qless_retained *retained,
+			  bool has_retain)
+{
+	if (!has_retain)
+		to = put_retain(b, to, retained->seconds);
+	if (isfinite(retained->ends))
+		to = put_number(b, to, STR(",\"retained_until\":"), retained->ends);
+	return to;
+}
+
 /* The terms of a job or a recurring job, with a comma before each; `now` as for put_unique(). */
 static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms, const double *now)
 {
@@ -274,6 +292,8 @@ static char *put_terms(struct buf *b, char *to, const struct qless_terms *terms,
 		to = put_backoff(b, to, &terms->backoff);
 	if (terms->has_runtime && terms->runtime > 0)
 		to = put_number(b, to, STR(",\"runtime\":"), terms->runtime);
+	if (terms->has_retain)
+		to = put_retain(b, to, terms->retain);
 	if (terms->is_raw)
 		to = put(b, to, STR(",\"raw\":true"));
 	if (terms->has_unique)
@@ -330,10 +350,13 @@ static __attribute__((noinline)) char *put_carried(struct buf *b, char *to,
 						   enum qless_state state, const double *now)
 {
 	struct qless_account account;
+	struct qless_retained retained;
 	struct qless_terms terms;
 
 	if (qless_job_terms(job, &terms))
 		to = put_terms(b, to, &terms, now);
+	if (qless_job_retained(job, &retained))
+		to = put_retained(b, to, &retained, terms.has_retain);
 	if (qless_job_account(job, &account))
 		to = put_account(b, to, job, &account, state);
 	return to;

@@ -89,7 +89,8 @@ bool permit_option(const struct user *user, struct qless_str option, unsigned ac
 	    str_strip_suffix(option, STR("-max-concurrency"), &queue) ||
 	    str_strip_suffix(option, STR("-order"), &queue) ||
 	    str_strip_suffix(option, STR("-runtime"), &queue) ||
-	    str_strip_suffix(option, STR("-start-timeout"), &queue))
+	    str_strip_suffix(option, STR("-start-timeout"), &queue) ||
+	    str_strip_suffix(option, STR("-retain"), &queue))
 		return acl_may_use_key(user, queue, access);
 	return access == ACL_READ || acl_may_use_key(user, STR(NAMES_CONFIG), access);
 }

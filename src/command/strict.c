@@ -301,7 +301,10 @@ static bool is_allowance(struct qless_str name)
 /* The engine accepts any text as the value of such an option, because old logs may have it. */
 static bool is_lenient(struct qless_str name)
 {
-	return is_allowance(name) || str_equal(name, STR("failed-history")) ||
+	struct qless_str queue;
+
+	return is_allowance(name) || str_strip_suffix(name, STR("-retain"), &queue) ||
+	       str_equal(name, STR("failed-history")) ||
 	       str_equal(name, STR("failed-history-count"));
 }
 
@@ -310,7 +313,7 @@ int strict_config_set(struct request *req, const struct operation *op)
 {
 	struct qless_str name = op->config.name, value = op->config.value, queue;
 	double number = NAN, min, max;
-	bool is_text, is_off;
+	bool is_text, is_off, is_retain;
 
 	if (name.len == 0)
 		return fail_empty(req, "option");
@@ -319,6 +322,9 @@ int strict_config_set(struct request *req, const struct operation *op)
 		return request_fail(req, QLESS_EBADARG,
 				    "The value of \"%S\" must be priority or fair; found \"%S\"",
 				    name, value);
+	is_retain = str_strip_suffix(name, STR("-retain"), &queue);
+	if (is_retain && str_equal(value, STR("ack")))
+		return 0;
 	is_text = !text_is_number(value, &number) && !is_lenient(name);
 	if (!qless_option_range(name, &min, &max) || is_text)
 		return 0;
@@ -334,7 +340,10 @@ int strict_config_set(struct request *req, const struct operation *op)
 	}
 	return request_fail(req, QLESS_EBADARG,
 			    "The value of \"%S\" must be %sfrom %g to %g; found \"%S\"", name,
-			    is_allowance(name) ? "0 or " : "", min, max, value);
+			    is_allowance(name) ? "0 or "
+			    : is_retain	       ? "ack or "
+					       : "",
+			    min, max, value);
 }
 
 /* A client of the reference may have put jobs into a queue without a name. */

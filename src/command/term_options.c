@@ -1,5 +1,7 @@
 #include "command/term_options.h"
 
+#include <math.h>
+
 #include "command/classic_int.h"
 #include "command/permit.h"
 #include "engine/runtime.h"
@@ -81,6 +83,24 @@ static int decode_runtime(struct request *req, const struct qless_str *value,
 	return request_fail(req, QLESS_EBADARG,
 			    "runtime must be 0 or a number from %g to %g; found \"%S\"",
 			    RUNTIME_MIN, STRICT_NUMBER_MAX, *value);
+}
+
+static int decode_retain(struct request *req, const struct qless_str *value,
+			 struct qless_terms *terms)
+{
+	double *seconds = &terms->retain;
+
+	terms->has_retain = true;
+	if (str_equal_nocase(*value, STR("ack"))) {
+		*seconds = INFINITY;
+		return 0;
+	}
+	if (request_reads_number(req, *value, seconds) && *seconds >= 0 &&
+	    *seconds <= STRICT_NUMBER_MAX)
+		return 0;
+	return request_fail(req, QLESS_EBADARG,
+			    "retain must be ack or a number from 0 to %g; found \"%S\"",
+			    STRICT_NUMBER_MAX, *value);
 }
 
 static int decode_raw(struct request *req, const struct qless_str *value, struct qless_terms *terms)
@@ -254,6 +274,7 @@ static const struct row {
 	[PLACE(nx)] = { STR_INIT("nx"), 0, TERM_OF_PUT, decode_nx },
 	[PLACE(backoff)] = { STR_INIT("backoff"), 3, EVERYWHERE, decode_backoff },
 	[PLACE(runtime)] = { STR_INIT("runtime"), 1, EVERYWHERE, decode_runtime },
+	[PLACE(retain)] = { STR_INIT("retain"), 1, EVERYWHERE, decode_retain },
 	[PLACE(raw)] = { STR_INIT("raw"), 0, WITH_DATA, decode_raw },
 	[PLACE(unique)] = { STR_INIT("unique"), 1, EVERYWHERE, decode_unique },
 	[PLACE(until)] = { STR_INIT("until"), 1, EVERYWHERE, decode_until },

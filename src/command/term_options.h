@@ -36,13 +36,14 @@ struct term_options {
 	const struct qless_str *nx;
 	const struct qless_str *backoff;
 	const struct qless_str *runtime;
+	const struct qless_str *retain;
 	const struct qless_str *raw;
 	const struct qless_str *unique;
 	const struct qless_str *until;
 	const struct qless_str *replace;
 };
 
-#define TERM_SLOTS_MAX 8
+#define TERM_SLOTS_MAX 9
 
 static_assert(sizeof(struct term_options) == TERM_SLOTS_MAX * sizeof(void *), "one for each row");
 

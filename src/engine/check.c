@@ -19,6 +19,7 @@
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/refs.h"
+#include "engine/retain.h"
 #include "engine/run.h"
 #include "engine/runtime.h"
 #include "engine/settings.h"
@@ -349,6 +350,8 @@ static void check_queue(struct check *c, const struct queue *queue)
 	       "has another runtime than its option");
 	expect(c, queue->start_timeout == settings_start_timeout(c->q, name), "queue", name,
 	       "has another time to start jobs than its option");
+	expect(c, same_option(queue->retain, settings_retain(c->q, name)), "queue", name,
+	       "has another time to retain jobs than its option");
 	expect(c, (queue->fair != NULL) == settings_is_fair(c->q, name), "queue", name,
 	       "has another order than its option");
 }
@@ -543,6 +546,7 @@ size_t qless_check(const struct qless *q, void (*report)(void *arg, struct qless
 	check_tracked(&c);
 	check_limits(&c);
 	expect(&c, unique_is_sound(q), "table of", STR("unique keys"), "does not match the jobs");
+	expect(&c, retain_is_sound(q), "indexes of", STR("retained jobs"), "do not match the jobs");
 	check_tallies(&c);
 	expect(&c, heap_is_ordered(&q->ticks), "heap of", STR("ticks"), "is out of order");
 	expect(&c, heap_is_ordered(&q->due), "heap of", STR("queues by due time"),

@@ -15,6 +15,7 @@
 #include "engine/klass.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
+#include "engine/retain.h"
 #include "engine/run.h"
 #include "engine/stats.h"
 #include "engine/terms.h"
@@ -89,33 +90,34 @@ static int purge_max(const struct qless_complete *complete)
 	return complete->purge_max > 0 ? (int)complete->purge_max : 0;
 }
 
-/* Purge the oldest completed jobs, up to `left`: those older than the option jobs-history allows,
- * then those in excess of jobs-history-count. A negative count of -n purges the n oldest. */
+/* Purge the oldest completed jobs that are not retained, up to `left`: those older than the option
+ * jobs-history allows, then those in excess of jobs-history-count. A negative count of -n purges
+ * the n oldest. */
 static void purge(struct qless *q, double now, int left)
 {
 	double oldest = now - q->settings.jobs_history;
 	double keep = q->settings.jobs_history_count;
-	struct skipnode *node = skiplist_first_ge(&q->completed, 0);
+	struct skipnode *node = retain_first_other(q, 0);
 	uint32_t before = skiplist_count(&q->completed);
 	double count, excess;
 
 	while (left > 0 && node != NULL && node->score <= oldest) {
 		struct qless_job *job = job_from_node(node);
 
-		node = skiplist_next(node);
+		node = retain_next_other(q, node);
 		job_leave(q, job);
 		job_delete(q, job);
 		left--;
 	}
-	count = skiplist_count(&q->completed);
+	count = (double)skiplist_count(&q->completed) - skiplist_count(&q->retained.list);
 	excess = keep >= 0 ? count - keep : -keep;
 	if (excess < left)
 		left = excess >= 1 ? (int)excess : 0;
-	node = skiplist_first(&q->completed);
+	node = left > 0 ? retain_first_other(q, -INFINITY) : NULL;
 	for (; left > 0 && node != NULL; left--) {
 		struct qless_job *job = job_from_node(node);
 
-		node = skiplist_next(node);
+		node = retain_next_other(q, node);
 		job_leave(q, job);
 		job_delete(q, job);
 	}
@@ -124,16 +126,32 @@ static void purge(struct qless *q, double now, int left)
 		prefetch_purge(q);
 }
 
-/* Complete the job for good. It may be purged at once. */
+/* Not inlined, so that other jobs pay one test. */
+static __attribute__((noinline, cold)) void delete_at_once(struct qless *q, struct qless_job *job)
+{
+	event_deleted(q, job_jid(job), NULL);
+	job_leave(q, job);
+	job_delete(q, job);
+}
+
+/* Complete the job for good. It may be purged or deleted at once. */
 static enum qless_state finish(struct qless *q, struct qless_job *job, double now,
 			       const struct qless_complete *complete)
 {
+	double retain = retain_seconds(job);
+
 	event_completed(q, job_jid(job), queue_name(job->queue));
 	job_set_queue(q, job, NULL);
 	job_place_as(q, job, QLESS_COMPLETE, now);
+	if (__builtin_expect(retain > 0, 0))
+		retain_begin(q, job, retain);
+	else
+		retain_note_other(q, now);
 	job_tell_end(q, job, false);
 	depends_satisfy(q, job, now);
 	assert(job_extra(job) == NULL || job_extra(job)->dependents == NULL);
+	if (__builtin_expect(retain <= 0, 0))
+		delete_at_once(q, job);
 	purge(q, now, purge_max(complete));
 	return QLESS_COMPLETE;
 }

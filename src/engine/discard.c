@@ -243,6 +243,8 @@ static void discard_rest(struct qless *q)
 	skiplist_done(&q->queues);
 	skiplist_done(&q->workers);
 	skiplist_done(&q->completed);
+	skiplist_done(&q->retained.list);
+	heap_done(&q->retained.ends);
 	skiplist_done(&q->tracks);
 	skiplist_done(&q->tags);
 	settings_done(&q->settings);

@@ -404,8 +404,25 @@ static void dump_terms(struct dump *d, const struct qless_terms *terms)
 		add_number(d, terms->runtime);
 		end_line(d);
 	}
+	if (terms->has_retain) {
+		begin_line(d, "  retain");
+		add_number(d, terms->retain);
+		end_line(d);
+	}
 	if (terms->has_unique)
 		dump_unique(d, &terms->unique);
+}
+
+static void dump_retained(struct dump *d, const struct qless_job *job)
+{
+	struct qless_retained retained;
+
+	if (!qless_job_retained(job, &retained))
+		return;
+	begin_line(d, "  retained");
+	add_number(d, retained.seconds);
+	add_number(d, retained.ends);
+	end_line(d);
 }
 
 static void dump_run(struct dump *d, const struct qless_job *job)
@@ -467,6 +484,7 @@ static void dump_carried(struct dump *d, const struct qless_job *job)
 	if (job_account(job) != NULL)
 		dump_account(d, job_account(job));
 	dump_run(d, job);
+	dump_retained(d, job);
 }
 
 static void dump_job(struct dump *d, const struct qless_job *job)

@@ -16,6 +16,7 @@
 #include "engine/settings.h"
 #include "engine/tag.h"
 #include "engine/track.h"
+#include "engine/retain.h"
 #include "engine/unique.h"
 #include "engine/vec.h"
 #include "engine/worker.h"
@@ -80,6 +81,8 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	skiplist_init(&q->queues, queue_member);
 	skiplist_init(&q->workers, worker_member);
 	skiplist_init(&q->completed, job_member);
+	skiplist_init(&q->retained.list, retained_member);
+	q->retained.below = -INFINITY;
 	skiplist_init(&q->tracks, tracked_member);
 	skiplist_init(&q->tags, tag_member);
 	settings_init(&q->settings);

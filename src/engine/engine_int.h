@@ -103,6 +103,12 @@ struct qless {
 	struct skiplist queues;
 	struct skiplist workers;
 	struct skiplist completed;
+	/* Completed jobs that are retained, see retain.h. */
+	struct retained_jobs {
+		struct skiplist list; /* in the order of `completed` */
+		struct heap ends;     /* by when the server deletes them */
+		double below;	      /* all completed jobs with lower scores are retained */
+	} retained;
 	struct skiplist tracks;
 	struct skiplist tags;
 	struct settings settings;

@@ -110,6 +110,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	queue->max_concurrency = settings_queue_number(q, name, STR("-max-concurrency"));
 	queue->runtime = settings_runtime(q, name);
 	queue->start_timeout = settings_start_timeout(q, name);
+	queue->retain = settings_retain(q, name);
 	heap_node_init(&queue->due);
 	queue->index = (uint32_t)q->all_queues.count;
 	queue_vec_push(&q->all_queues, queue);

@@ -38,6 +38,7 @@ struct queue {
 	double max_concurrency;
 	double start_timeout;	   /* 0: none */
 	double runtime;		   /* 0: runs have no limit but that of the job */
+	double retain;		   /* seconds; NAN: complete jobs are not retained */
 	struct named_limit *limit; /* `queue:<name>`; NULL if there is none */
 	struct filing *filing;	   /* its lanes, see bundle.h; NULL if it never had any */
 	struct fair *fair;	   /* NULL unless the order is fair */

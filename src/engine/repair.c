@@ -31,6 +31,7 @@
 #include "engine/recur.h"
 #include "engine/refs.h"
 #include "engine/resolve.h"
+#include "engine/retain.h"
 #include "engine/run.h"
 #include "engine/tag.h"
 #include "engine/track.h"
@@ -597,6 +598,16 @@ static size_t repair_unique(struct qless *q)
 	return 1;
 }
 
+/* ---- retained jobs ---- */
+
+static size_t repair_retained(struct qless *q)
+{
+	if (retain_is_sound(q))
+		return 0;
+	retain_rebuild(q);
+	return 1;
+}
+
 /* ---- all kinds ---- */
 
 size_t repair_run(struct qless *q, const struct qless_repair *r)
@@ -639,6 +650,8 @@ size_t repair_run(struct qless *q, const struct qless_repair *r)
 		return repair_limits(q);
 	case QLESS_REPAIR_UNIQUE:
 		return repair_unique(q);
+	case QLESS_REPAIR_RETAINED:
+		return repair_retained(q);
 	}
 	return 0;
 }
@@ -653,6 +666,7 @@ size_t qless_repair(struct qless *q, double now, const struct qless_repair *repa
 	if (!engine_begin(q, now))
 		return 0;
 	failed_history_forget(q);
+	retain_forget(q);
 	limits_suspend(q);
 	for (size_t i = 0; i < count; i++) {
 		const struct qless_repair *r = &repairs[i];

@@ -456,6 +456,7 @@ bool qless_find_repairs(struct qless *q, double now,
 	plan_names(&p, &q->group_names, QLESS_REPAIR_DROP, LIST_GROUP);
 	attempt(&p, &(struct qless_repair){ .kind = QLESS_REPAIR_LIMITS });
 	attempt(&p, &(struct qless_repair){ .kind = QLESS_REPAIR_UNIQUE });
+	attempt(&p, &(struct qless_repair){ .kind = QLESS_REPAIR_RETAINED });
 	limits_resume(q);
 	buf_done(&p.texts);
 	return true;

@@ -25,6 +25,7 @@
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/refs.h"
+#include "engine/retain.h"
 #include "engine/run.h"
 #include "engine/settings.h"
 #include "engine/stats.h"
@@ -337,6 +338,7 @@ size_t resolve_figures(const struct qless *q, struct queue *queue)
 	double max = settings_queue_number(q, queue_name(queue), STR("-max-concurrency"));
 	double runtime = settings_runtime(q, queue_name(queue));
 	double start_timeout = settings_start_timeout(q, queue_name(queue));
+	double retain = settings_retain(q, queue_name(queue));
 	size_t repairs = 0;
 	uint32_t i;
 
@@ -345,11 +347,12 @@ size_t resolve_figures(const struct qless *q, struct queue *queue)
 			resolve_series(&queue->days[i].wait) + resolve_series(&queue->days[i].run);
 	if (!same_option(heartbeat, queue->heartbeat) ||
 	    !same_option(max, queue->max_concurrency) || runtime != queue->runtime ||
-	    start_timeout != queue->start_timeout) {
+	    start_timeout != queue->start_timeout || !same_option(retain, queue->retain)) {
 		queue->heartbeat = heartbeat;
 		queue->max_concurrency = max;
 		queue->runtime = runtime;
 		queue->start_timeout = start_timeout;
+		queue->retain = retain;
 		repairs++;
 	}
 	return repairs;
@@ -475,6 +478,7 @@ size_t qless_resolve(struct qless *q, double now)
 		return 0;
 	limits_suspend(q);
 	failed_history_forget(q);
+	retain_forget(q);
 	repairs = sort_lists(q);
 	repairs += resolve_tracked(q);
 	repairs += resolve_jobs(q);
@@ -493,6 +497,10 @@ size_t qless_resolve(struct qless *q, double now)
 	}
 	if (!unique_is_sound(q)) {
 		unique_rebuild(q);
+		repairs++;
+	}
+	if (!retain_is_sound(q)) {
+		retain_rebuild(q);
 		repairs++;
 	}
 	engine_changed(q);

@@ -15,6 +15,7 @@
 #include "engine/lists.h"
 #include "engine/meter.h"
 #include "engine/queue.h"
+#include "engine/retain.h"
 #include "engine/runtime.h"
 #include "engine/unique.h"
 #include "engine/worker.h"
@@ -157,6 +158,12 @@ static __attribute__((noinline, cold)) void enter_lane(struct qless *q, struct q
 	lane_enter(q, job);
 }
 
+static __attribute__((noinline, cold)) void leave_carried(struct qless *q, struct qless_job *job)
+{
+	if (job->state == QLESS_COMPLETE)
+		retain_end(q, job);
+}
+
 void job_leave(struct qless *q, struct qless_job *job)
 {
 	assert(job->node.linked && job->state != QLESS_RUNNING);
@@ -170,6 +177,8 @@ void job_leave(struct qless *q, struct qless_job *job)
 		failed_history_remove(q);
 		group_release(q, job_extra(job)->failure->group->user);
 	}
+	if (__builtin_expect((job->flags & JOB_CARRIES) != 0, 0))
+		leave_carried(q, job);
 }
 
 /* Not inlined, so that most jobs pay one test. */
@@ -327,6 +336,8 @@ void job_restore(struct qless *q, struct qless_job *job, double score)
 		lane_enter(q, job);
 	else if (job->state == QLESS_RUNNING && (job->flags & JOB_LIMITED))
 		slots_hold(q, job, score);
+	if (job->state == QLESS_COMPLETE)
+		retain_restore(q, job);
 	tell_queue(q, job, job->state, score);
 }
 

@@ -69,6 +69,7 @@ static const struct qless_str concurrency_suffix = STR_INIT("-max-concurrency");
 static const struct qless_str order_suffix = STR_INIT("-order");
 static const struct qless_str runtime_suffix = STR_INIT("-runtime");
 static const struct qless_str start_suffix = STR_INIT("-start-timeout");
+static const struct qless_str retain_suffix = STR_INIT("-retain");
 
 static const struct setting *find_known(struct qless_str name)
 {
@@ -200,34 +201,48 @@ static double runtime_of(struct qless_str value)
 	return num_parse_lua(value, &seconds) && isfinite(seconds) && seconds > 0 ? seconds : 0;
 }
 
-static double queue_seconds(const struct qless *q, struct qless_str queue, struct qless_str suffix)
+/* The text of an option of a queue; empty if it is not set. */
+static struct qless_str read_text(const struct qless *q, struct qless_str queue,
+				  struct qless_str suffix)
 {
 	const struct option *option;
 	struct buf name = BUF_INIT(BUF_NO_MAX);
-	double seconds;
 
 	if (q->settings.count == 0)
-		return 0;
+		return STR("");
 	buf_append_str(&name, queue);
 	buf_append_str(&name, suffix);
 	option = settings_find(&q->settings, buf_str(&name));
-	seconds = option != NULL ? runtime_of(option_value(option)) : 0;
 	buf_done(&name);
-	return seconds;
+	return option != NULL ? option_value(option) : STR("");
 }
 
 double settings_runtime(const struct qless *q, struct qless_str queue)
 {
-	return queue_seconds(q, queue, runtime_suffix);
+	return runtime_of(read_text(q, queue, runtime_suffix));
 }
 
 double settings_start_timeout(const struct qless *q, struct qless_str queue)
 {
-	return queue_seconds(q, queue, start_suffix);
+	return runtime_of(read_text(q, queue, start_suffix));
 }
 
-/* Apply an option that may be the order of a queue, its runtime, or its time to
- * start. */
+static double retain_of(struct qless_str value)
+{
+	double seconds;
+
+	if (str_equal(value, STR("ack")))
+		return INFINITY;
+	return num_parse_lua(value, &seconds) && isfinite(seconds) && seconds >= 0 ? seconds : NAN;
+}
+
+double settings_retain(const struct qless *q, struct qless_str queue)
+{
+	return retain_of(read_text(q, queue, retain_suffix));
+}
+
+/* Apply an option that may be the order of a queue, its runtime, its time to start, or how long its
+ * complete jobs are retained. */
 static void apply_text(struct qless *q, struct qless_str name, struct qless_str value)
 {
 	struct qless_str queue_text;
@@ -247,6 +262,11 @@ static void apply_text(struct qless *q, struct qless_str name, struct qless_str 
 		queue = queue_find(q, queue_text);
 	if (queue != NULL)
 		queue->start_timeout = runtime_of(value);
+	queue = NULL;
+	if (strip_suffix(name, retain_suffix, &queue_text))
+		queue = queue_find(q, queue_text);
+	if (queue != NULL)
+		queue->retain = retain_of(value);
 }
 
 /* Apply the value of an option; NAN means that it is no longer set. */
@@ -280,8 +300,8 @@ struct qless_str qless_option_name(size_t i)
 struct qless_str qless_queue_option_name(size_t i)
 {
 	const struct qless_str *const suffixes[] = { &heartbeat_suffix, &concurrency_suffix,
-						     &order_suffix, &runtime_suffix,
-						     &start_suffix };
+						     &order_suffix,	&runtime_suffix,
+						     &start_suffix,	&retain_suffix };
 
 	if (i >= sizeof suffixes / sizeof *suffixes)
 		return str_make(NULL, 0);
@@ -301,7 +321,8 @@ bool qless_option_range(struct qless_str name, double *ret_min, double *ret_max)
 	else if (strip_suffix(name, runtime_suffix, &queue) ||
 		 strip_suffix(name, start_suffix, &queue))
 		min = RUNTIME_MIN;
-	else if (!strip_suffix(name, concurrency_suffix, &queue))
+	else if (!strip_suffix(name, concurrency_suffix, &queue) &&
+		 !strip_suffix(name, retain_suffix, &queue))
 		return false;
 	*ret_min = min;
 	*ret_max = NUMBER_MAX;

@@ -48,6 +48,9 @@ bool settings_is_fair(const struct qless *q, struct qless_str queue);
 double settings_runtime(const struct qless *q, struct qless_str queue);
 /* The same for the option <queue>-start-timeout. */
 double settings_start_timeout(const struct qless *q, struct qless_str queue);
+/* The seconds of the option <queue>-retain: INFINITY if it is `ack`, and NAN if it is not set. A
+ * value that is neither `ack` nor a number from 0 on is as without the option. */
+double settings_retain(const struct qless *q, struct qless_str queue);
 /* Set the option <queue>-max-concurrency. Returns 0, or a code with the error recorded. 0 is as
  * without the option, so it unsets the option. */
 int settings_set_concurrency(struct qless *q, struct qless_str queue, int64_t concurrency);

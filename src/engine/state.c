@@ -80,6 +80,7 @@
  *	account		if ACCOUNT (since version 3), see account.c
  *	run		if RUN (since version 3): time at which it is over, numbers of the
  *			runtime and of the time to start
+ *	retained	if RETAINED (since version 3): byte 1, or byte 0 and number of the seconds
  *	history		varint count; each: kind byte, time, and by its kind:
  *			put: queue name; popped: worker name; failed: group name, worker name;
  *			exhausted: group name; log: text, byte 1 and item text, or byte 0
@@ -103,6 +104,7 @@
 #include "engine/named_limit.h"
 #include "engine/queue.h"
 #include "engine/recur.h"
+#include "engine/retain.h"
 #include "engine/run.h"
 #include "engine/runtime.h"
 #include "engine/schedule.h"
@@ -428,6 +430,8 @@ static void save_carried(struct saver *s, const struct qless_job *job, unsigned 
 		save_number(s, job_terms(job)->allowed);
 		save_number(s, job_terms(job)->to_start);
 	}
+	if (flags & STATE_JOB_RETAINED)
+		retain_save(s, job_terms(job)->retained->seconds);
 }
 
 static unsigned carried_flags(const struct qless_job *job)
@@ -441,6 +445,8 @@ static unsigned carried_flags(const struct qless_job *job)
 		flags |= STATE_JOB_ACCOUNT;
 	if (isfinite(runtime_ends(job)))
 		flags |= STATE_JOB_RUN;
+	if (job_terms(job) != NULL && job_terms(job)->retained != NULL)
+		flags |= STATE_JOB_RETAINED;
 	return flags;
 }
 

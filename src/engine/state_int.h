@@ -64,12 +64,13 @@ enum state_job_flag {
 	STATE_JOB_GRACE = 1 << 9,
 	STATE_JOB_CLEARED = 1 << 10,
 	STATE_JOB_STALLED = 1 << 11,
-	STATE_JOB_LOCK = 1 << 12,    /* since version 2 */
-	STATE_JOB_LIMITS = 1 << 13,  /* since version 3 */
-	STATE_JOB_TERMS = 1 << 14,   /* since version 3 */
-	STATE_JOB_ACCOUNT = 1 << 15, /* since version 3 */
-	STATE_JOB_RUN = 1 << 16,     /* since version 3: it runs under a runtime */
-	STATE_JOB_FLAGS = (1 << 17) - 1,
+	STATE_JOB_LOCK = 1 << 12,     /* since version 2 */
+	STATE_JOB_LIMITS = 1 << 13,   /* since version 3 */
+	STATE_JOB_TERMS = 1 << 14,    /* since version 3 */
+	STATE_JOB_ACCOUNT = 1 << 15,  /* since version 3 */
+	STATE_JOB_RUN = 1 << 16,      /* since version 3: it runs under a runtime */
+	STATE_JOB_RETAINED = 1 << 17, /* since version 3 */
+	STATE_JOB_FLAGS = (1 << 18) - 1,
 };
 
 #endif

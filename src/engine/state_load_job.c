@@ -11,6 +11,7 @@
 #include "engine/job.h"
 #include "engine/queue.h"
 #include "engine/run.h"
+#include "engine/retain.h"
 #include "engine/runtime.h"
 #include "engine/state_load.h"
 #include "engine/tag.h"
@@ -175,6 +176,16 @@ static void load_run(struct state_loader *l, struct qless_job *job)
 		runtime_restore(l->q, job, ends, allowed, to_start);
 }
 
+static void load_retained(struct state_loader *l, struct qless_job *job)
+{
+	double seconds = retain_load(l);
+
+	if (!l->failed && (job->state != QLESS_COMPLETE || seconds <= 0))
+		state_read_fail(l, "a job is retained that is not complete, or has no time left");
+	if (!l->failed)
+		retain_prepare(l->q, job, seconds);
+}
+
 static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t flags)
 {
 	struct intern *name;
@@ -198,6 +209,8 @@ static void load_extra(struct state_loader *l, struct qless_job *job, uint64_t f
 		account_load(l, job);
 	if (flags & STATE_JOB_RUN)
 		load_run(l, job);
+	if (flags & STATE_JOB_RETAINED)
+		load_retained(l, job);
 }
 
 /* Place the job with the score that was saved. Everything that can be wrong was checked. */

@@ -7,6 +7,7 @@
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/numbering.h"
+#include "engine/retain.h"
 #include "engine/state_load.h"
 #include "engine/state_save.h"
 #include "util/mem.h"
@@ -17,7 +18,8 @@ enum terms_flag {
 	TERMS_RUNTIME = 1 << 1,
 	TERMS_UNIQUE = 1 << 2,
 	TERMS_RAW = 1 << 3,
-	TERMS_FLAGS = (1 << 4) - 1,
+	TERMS_RETAIN = 1 << 4,
+	TERMS_FLAGS = (1 << 5) - 1,
 };
 
 struct job_terms *terms_new(void)
@@ -31,24 +33,28 @@ struct job_terms *terms_new(void)
 bool terms_are_empty(const struct job_terms *terms)
 {
 	return terms->backoff.kind == QLESS_BACKOFF_NONE && terms->runtime == 0 && !terms->is_raw &&
-	       !heap_has(&terms->run);
+	       !terms->has_retain && terms->retained == NULL && !heap_has(&terms->run);
 }
 
 void terms_free(struct qless *q, struct job_terms *terms)
 {
 	if (heap_has(&terms->run))
 		heap_remove(&q->runs, &terms->run);
-	terms_discard(terms);
+	if (terms->retained != NULL)
+		retained_free(q, terms->retained);
+	free(terms);
 }
 
 void terms_discard(struct job_terms *terms)
 {
+	if (terms != NULL)
+		retained_discard(terms->retained);
 	free(terms);
 }
 
 size_t terms_bytes(const struct job_terms *terms)
 {
-	return sizeof *terms;
+	return sizeof *terms + (terms->retained != NULL ? retained_bytes(terms->retained) : 0);
 }
 
 struct qless_str qless_backoff_text(enum qless_backoff_kind kind)
@@ -97,6 +103,9 @@ int terms_check(struct qless *q, enum qless_operation operation, const struct ql
 		return q->error.last.code;
 	if (terms->has_backoff && check_backoff(q, operation, &terms->backoff) < 0)
 		return q->error.last.code;
+	if (terms->has_retain && terms->retain != INFINITY &&
+	    check_seconds(q, operation, "retain", terms->retain) < 0)
+		return q->error.last.code;
 	return terms->has_unique ? unique_check(q, operation, &terms->unique) : 0;
 }
 
@@ -106,12 +115,16 @@ void terms_apply(struct qless *q, struct qless_job *job, const struct qless_term
 		return;
 	if (terms->has_unique)
 		unique_claim(q, job, &terms->unique);
-	if (!terms->has_backoff && !terms->has_runtime)
+	if (!terms->has_backoff && !terms->has_runtime && !terms->has_retain)
 		return;
 	if (terms->has_backoff)
 		job_need_terms(job)->backoff = terms->backoff;
 	if (terms->has_runtime)
 		job_need_terms(job)->runtime = terms->runtime;
+	if (terms->has_retain) {
+		job_need_terms(job)->has_retain = true;
+		job_terms(job)->retain = terms->retain;
+	}
 	job_release_terms(q, job);
 }
 
@@ -145,8 +158,10 @@ bool qless_job_terms(const struct qless_job *job, struct qless_terms *ret_terms)
 	ret_terms->has_runtime = terms->runtime > 0;
 	ret_terms->runtime = terms->runtime;
 	ret_terms->is_raw = terms->is_raw;
+	ret_terms->has_retain = terms->has_retain;
+	ret_terms->retain = terms->retain;
 	return ret_terms->has_backoff || ret_terms->has_runtime || ret_terms->has_unique ||
-	       ret_terms->is_raw;
+	       ret_terms->is_raw || ret_terms->has_retain;
 }
 
 /* The part of a delay that is jitter, so that jobs that failed together do not come back together.
@@ -185,7 +200,8 @@ struct qless_terms *terms_dup(const struct qless_terms *from)
 	given.has_at = given.is_new = given.has_number = false;
 	given.has_backoff = given.has_backoff && given.backoff.kind != QLESS_BACKOFF_NONE;
 	given.has_runtime = given.has_runtime && given.runtime > 0;
-	if (!given.has_backoff && !given.has_runtime && !given.has_unique && !given.is_raw)
+	if (!given.has_backoff && !given.has_runtime && !given.has_unique && !given.is_raw &&
+	    !given.has_retain)
 		return NULL;
 	if (!given.has_unique)
 		given.unique.key = STR("");
@@ -218,6 +234,10 @@ struct qless_terms *terms_change(const struct qless_terms *old, const struct qle
 	if (change->has_runtime) {
 		terms.has_runtime = true;
 		terms.runtime = change->runtime;
+	}
+	if (change->has_retain) {
+		terms.has_retain = true;
+		terms.retain = change->retain;
 	}
 	if (change->has_unique) {
 		terms.has_unique = change->unique.key.len > 0;
@@ -259,6 +279,8 @@ void terms_save(struct saver *s, const struct qless_terms *terms)
 		flags |= TERMS_RAW;
 	if (terms->has_unique)
 		flags |= TERMS_UNIQUE;
+	if (terms->has_retain)
+		flags |= TERMS_RETAIN;
 	state_save_varint(s, flags);
 	if (flags & TERMS_BACKOFF) {
 		state_save_byte(s, terms->backoff.kind);
@@ -267,6 +289,8 @@ void terms_save(struct saver *s, const struct qless_terms *terms)
 	}
 	if (flags & TERMS_RUNTIME)
 		state_save_number(s, terms->runtime);
+	if (flags & TERMS_RETAIN)
+		retain_save(s, terms->retain);
 	if (flags & TERMS_UNIQUE)
 		save_unique(s, &terms->unique);
 }
@@ -322,6 +346,10 @@ bool terms_load(struct state_loader *l, struct qless_terms *ret_terms)
 			state_read_fail(l, "the runtime of a job is out of range");
 	}
 	ret_terms->is_raw = (flags & TERMS_RAW) != 0;
+	if (flags & TERMS_RETAIN) {
+		ret_terms->has_retain = true;
+		ret_terms->retain = retain_load(l);
+	}
 	/* The last one, because the next read ends the validity of its text. */
 	if (flags & TERMS_UNIQUE) {
 		ret_terms->has_unique = true;

@@ -16,7 +16,11 @@ struct state_loader;
 struct job_terms {
 	struct qless_backoff backoff;
 	double runtime; /* 0: that of the queue */
-	bool is_raw;	/* the data is bytes, and not JSON */
+	double retain;	/* if has_retain: seconds; INFINITY: until it is deleted */
+	bool has_retain;
+	bool is_raw; /* the data is bytes, and not JSON */
+	/* While the job is complete and retained: */
+	struct retained *retained;
 	/* While the job runs under a runtime: */
 	struct heap_node run;  /* in qless.runs; key: when the run is over */
 	struct qless_job *job; /* that has the terms */

@@ -162,12 +162,14 @@ size_t view_purgeable(const struct qless *q, double now)
 {
 	double oldest = now - q->settings.jobs_history;
 	double keep = q->settings.jobs_history_count;
-	double count = skiplist_count(&q->completed);
+	const struct skiplist *retained = &q->retained.list;
+	double count = (double)skiplist_count(&q->completed) - skiplist_count(retained);
 	double excess = keep >= 0 ? fmax(count - keep, 0) : fmin(-keep, count);
 	const struct skipnode *first = skiplist_first(&q->completed);
 
 	if (first != NULL && first->score <= oldest)
-		excess = fmax(excess, skiplist_count_range(&q->completed, 0, oldest));
+		excess = fmax(excess, (double)skiplist_count_range(&q->completed, 0, oldest) -
+					      skiplist_count_range(retained, 0, oldest));
 	return (size_t)excess;
 }
 

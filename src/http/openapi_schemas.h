@@ -32,7 +32,7 @@
 		 ",\"history\":" OBJECTS ",\"failure\":" OBJECT ",\"spawned_from_jid\":{}"         \
 		 ",\"result\":" TEXT ",\"error\":" TEXT ",\"progress\":" NUMBER ",\"note\":" TEXT  \
 		 ",\"meta\":" OBJECT ",\"unique\":" OBJECT ",\"backoff\":" OBJECT                  \
-		 ",\"runtime\":" NUMBER ",\"raw\":" LOGICAL "}}")                                  \
+		 ",\"runtime\":" NUMBER ",\"retain\":{},\"retained_until\":" NUMBER ",\"raw\":" LOGICAL "}}")                                  \
 	X("Recurring", "{\"type\":\"object\",\"required\":[\"jid\",\"klass\",\"queue\"],"          \
 		       "\"properties\":{\"jid\":" TEXT ",\"klass\":" TEXT ",\"queue\":" TEXT       \
 		       ",\"state\":" TEXT ",\"data\":{},\"priority\":" NUMBER ",\"retries\":"      \

@@ -44,10 +44,11 @@
 #define NEW_DATA VALUE("data", DATA, OPTIONAL, NULL, NULL, "the new data"), RAW_DATA(NULL)
 
 /* Options of all commands that put a job. */
-#define KEPT_OPTIONS                                                         \
-	OPTION("backoff", BACKOFF, "delays of retries: kind, base and max"), \
-		OPTION("runtime", NUMBER, "seconds that one run may take"),  \
-		OPTION("unique", TEXT, "key: no other live job has it"),     \
+#define KEPT_OPTIONS                                                                             \
+	OPTION("backoff", BACKOFF, "delays of retries: kind, base and max"),                     \
+		OPTION("runtime", NUMBER, "seconds that one run may take"),                      \
+		OPTION("retain", SCALAR, "seconds that it is kept once it is complete, or ack"), \
+		OPTION("unique", TEXT, "key: no other live job has it"),                         \
 		OPTION("until", SCALAR, "popped, finished, or seconds that the key is held")
 #define TERM_OPTIONS                                                            \
 	KEPT_OPTIONS, OPTION("at", NUMBER, "the time at which the job is due"), \

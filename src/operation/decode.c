@@ -221,7 +221,7 @@ static bool take_repair(struct cursor *c, struct qless_repair *repair)
 	uint64_t kind, what;
 
 	*repair = (struct qless_repair){ 0 };
-	if (!take_varint(c, QLESS_REPAIR_UNIQUE, &kind) || kind == 0 ||
+	if (!take_varint(c, QLESS_REPAIR_RETAINED, &kind) || kind == 0 ||
 	    !take_varint(c, UINT32_MAX, &what) || !take_text(c, &repair->name) ||
 	    !take_text(c, &repair->member) || !take_text(c, &repair->other))
 		return false;
@@ -269,6 +269,15 @@ static bool take_schedule(struct cursor *c, const struct qless_schedule **ret_sc
 	return true;
 }
 
+static bool take_span(struct cursor *c, double *ret_span)
+{
+	if (!take_number(c, ret_span))
+		return false;
+	if (*ret_span == SPAN_INFINITE)
+		*ret_span = INFINITY;
+	return true;
+}
+
 static bool take_term(struct cursor *c, const struct term *term, struct qless_terms *terms)
 {
 	void *value = (char *)terms + term->offset;
@@ -277,6 +286,8 @@ static bool take_term(struct cursor *c, const struct term *term, struct qless_te
 	switch (term->type) {
 	case FIELD_NUMBER:
 		return take_number(c, value);
+	case FIELD_SPAN:
+		return take_span(c, value);
 	case FIELD_TEXT:
 		return take_text(c, value);
 	case FIELD_CHOICE:
@@ -350,6 +361,7 @@ static bool take_field(struct cursor *c, const struct field *field, struct opera
 	case FIELD_TERMS:
 		return take_terms(c, FIELD_AT(const struct qless_terms *, op, field->offset));
 	case FIELD_CHOICE:
+	case FIELD_SPAN:
 		return false;
 	case FIELD_FLAG:
 		return true;

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 
 #include "operation/layout.h"
 #include "util/json.h"
@@ -39,6 +40,7 @@ static const char *const repair_names[] = {
 	[QLESS_REPAIR_COUNT] = "count",
 	[QLESS_REPAIR_LIMITS] = "limits",
 	[QLESS_REPAIR_UNIQUE] = "unique",
+	[QLESS_REPAIR_RETAINED] = "retained",
 };
 
 static void describe_texts(const struct operation *op, struct operation_names texts,
@@ -125,6 +127,14 @@ static void describe_repairs(const struct qless_repair *repairs, size_t count, s
 	}
 }
 
+static void describe_span(double span, struct buf *out)
+{
+	if (isinf(span))
+		buf_append_str(out, STR("ack"));
+	else
+		json_append_number(out, span);
+}
+
 static void describe_terms(const struct qless_terms *terms, struct buf *out)
 {
 	for (const struct term *term = terms_layout; term->name != NULL; term++) {
@@ -135,6 +145,8 @@ static void describe_terms(const struct qless_terms *terms, struct buf *out)
 		buf_printf(out, term->type == FIELD_FLAG ? " %s" : " %s=", term->name);
 		if (term->type == FIELD_NUMBER)
 			json_append_number(out, *(const double *)value);
+		else if (term->type == FIELD_SPAN)
+			describe_span(*(const double *)value, out);
 		else if (term->type == FIELD_TEXT)
 			json_append_string(out, *(const struct qless_str *)value);
 		else if (term->type == FIELD_CHOICE)
@@ -168,6 +180,7 @@ static void describe_value(const struct operation *op, const struct field *field
 	case FIELD_SCHEDULE:
 	case FIELD_TERMS:
 	case FIELD_CHOICE:
+	case FIELD_SPAN:
 	case FIELD_FLAG:
 		break;
 	}
@@ -288,6 +301,7 @@ static bool field_mentions(const struct operation *op, const struct field *field
 	case FIELD_COUNT:
 	case FIELD_ADVANCE:
 	case FIELD_CHOICE:
+	case FIELD_SPAN:
 	case FIELD_FLAG:
 		break;
 	}

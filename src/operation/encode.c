@@ -115,10 +115,14 @@ static char *put_term(struct buf *out, char *to, const struct qless_terms *terms
 		      const struct term *term)
 {
 	const void *value = term_at(terms, term);
+	double span;
 
 	switch (term->type) {
 	case FIELD_NUMBER:
 		return put_number(out, to, *(const double *)value);
+	case FIELD_SPAN:
+		span = *(const double *)value;
+		return put_number(out, to, isinf(span) ? SPAN_INFINITE : span);
 	case FIELD_TEXT:
 		return put_text(out, to, *(const struct qless_str *)value);
 	case FIELD_CHOICE:
@@ -180,6 +184,7 @@ static char *put_field(struct buf *out, char *to, const struct operation *op,
 	case FIELD_TERMS:
 		return put_terms(out, to, field_terms(op, field));
 	case FIELD_CHOICE:
+	case FIELD_SPAN:
 	case FIELD_FLAG:
 		break;
 	}

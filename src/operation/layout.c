@@ -256,6 +256,7 @@ const struct term terms_layout[] = {
 	TERM_CHOICE(6, "until", unique.until, has_unique, QLESS_UNTIL_SECONDS, qless_until_text),
 	TERM_NUMBER(6, "seconds", unique.seconds, has_unique),
 	TERM_FLAG(9, "replace", unique.replace),
+	TERM(10, "retain", FIELD_SPAN, retain, has_retain, 0, NULL),
 	NOTHING,
 };
 

@@ -21,6 +21,7 @@ enum field_type {
 	FIELD_SCHEDULE, /* const struct qless_schedule * */
 	FIELD_TERMS,	/* const struct qless_terms * */
 	FIELD_CHOICE,	/* enum, for terms only */
+	FIELD_SPAN,	/* double, seconds or INFINITY, for terms only */
 	FIELD_FLAG,	/* bool; nothing but the bit that says so */
 };
 
@@ -56,13 +57,16 @@ struct layout {
 /* A value of struct qless_terms. Several values may share a bit: they are given together. */
 struct term {
 	const char *name;
-	unsigned char type; /* FIELD_NUMBER, FIELD_TEXT, FIELD_FLAG or FIELD_CHOICE */
+	unsigned char type; /* FIELD_NUMBER, _SPAN, _TEXT, _FLAG or _CHOICE */
 	unsigned char bit;  /* its number in the bitmap */
 	unsigned char max;  /* FIELD_CHOICE: the largest value, and the word for each */
 	struct qless_str (*words)(unsigned value);
 	unsigned short offset;
 	unsigned short test; /* offset of the bool that says whether the term is given */
 };
+
+/* The number that stands for an infinite span. */
+#define SPAN_INFINITE (-1.0)
 
 /* Bits of the bitmap of terms, which is a multiple of bytes. */
 #define TERM_BITS 16

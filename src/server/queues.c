@@ -62,6 +62,7 @@ void queues_sum(struct server *s, struct queues_totals *ret)
 		if (engine == NULL)
 			continue;
 		ret->complete += skiplist_count(view_completed(engine));
+		ret->retained += qless_retained_count(engine);
 		ret->limits += qless_limit_count(engine);
 	}
 	ret->jobs = count_jobs(&ret->sum) + ret->complete;

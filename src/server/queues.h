@@ -22,6 +22,7 @@ struct queues_totals {
 	uint64_t paused;
 	uint64_t jobs;
 	uint64_t complete;
+	uint64_t retained; /* of these */
 	uint64_t limits;
 	struct view_queue_figures sum; /* sums */
 };

@@ -1,6 +1,7 @@
 /*
- * Sweeps of failed jobs: the server deletes the oldest ones that the options failed-history and
- * failed-history-count do not keep, each by an operation that the log records.
+ * Sweeps of finished jobs: the server deletes the oldest failed ones that the options
+ * failed-history and failed-history-count do not keep, and complete ones that are no longer
+ * retained. It deletes each by an operation that the log records.
  *
  * The engine knows which job is next. That is looked up once a second, so a job may stay a second
  * longer.
@@ -13,9 +14,15 @@
 
 struct server;
 
+enum sweep {
+	SWEEP_FAILED,
+	SWEEP_RETAINED,
+	SWEEPS,
+};
+
 struct sweep_watch {
 	bool is_due;
-	uint64_t swept; /* jobs so far */
+	uint64_t swept[SWEEPS]; /* jobs so far */
 };
 
 void sweep_watch_init(struct server *s);

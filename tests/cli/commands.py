@@ -534,7 +534,10 @@ def put_passes_every_option_on():
                         "--replace").out)
     equal('{"b":1}', json.loads(call("GET", "u1"))["data"])
     qless("put", "mail", "Send", "--jid", "later", "--at", "2100-01-01 00:30",
-          "--backoff", "fixed 5 5", "--runtime", "5m")
+          "--backoff", "fixed 5 5", "--runtime", "5m", "--retain", "1h")
+    equal(3600, json.loads(call("GET", "later"))["retain"])
+    qless("put", "other", "Send", "--jid", "acked", "--retain", "ack")
+    equal("ack", json.loads(call("GET", "acked"))["retain"])
     equal([4102446600], [job["due"] for job in as_json_lines("jobs", "mail", "--state",
                                                              "scheduled")])
 

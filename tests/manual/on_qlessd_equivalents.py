@@ -63,9 +63,6 @@ EXAMPLES = {
     "A QUEUE FOR VERY LONG TASKS #23": Typed(
         before=["put me video j1 Encode {} 0", "pop video w1 1"],
     ),
-    "A QUEUE FOR VERY LONG TASKS #24": Typed(
-        before=["put me video j1 Encode {} 0", "pop video w1 1", "complete j1 w1 video {}"],
-    ),
     "A QUEUE FOR VERY LONG TASKS #27": Typed(before=["put me video j1 Encode {} 0"]),
     "A QUEUE FOR VERY LONG TASKS #28": Shell(before=["put me video j1 Encode {} 0"]),
     "A PUSHER OF SHORT TASKS #2": Typed(

@@ -500,7 +500,7 @@ static void options_that_may_be_set(void)
 		"application",	  "max-job-history",	  "max-worker-age",
 		"mail-heartbeat", "a-b-heartbeat",	  "x-",
 		"x-anything",	  "q-max-concurrency",	  "mail-x-heartbeat",
-		"failed-history", "failed-history-count",
+		"failed-history", "failed-history-count", "mail-retain",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

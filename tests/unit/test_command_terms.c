@@ -292,6 +292,10 @@ static void recur_update_changes_the_terms_of_later_jobs(void)
 	ASSERT_LACKS("backoff", "RECUR.GET", "r");
 	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "runtime", "0");
 	ASSERT_LACKS("runtime", "RECUR.GET", "r");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "retain", "30");
+	ASSERT_HAS(",\"retain\":30", "RECUR.GET", "r");
+	ASSERT_NATIVE(":1\r\n", &f, "RECUR.UPDATE", "r", "runtime", "5", "retain", "ack");
+	ASSERT_HAS(",\"retain\":\"ack\"", "RECUR.GET", "r");
 }
 
 static void recur_update_changes_whether_data_is_raw(void)
@@ -324,6 +328,94 @@ static void recur_update_refuses_invalid_terms(void)
 		       "until", "5");
 	ASSERT_REFUSED("-ERR Recur(): Unrecognized option \"runtime\"", "QLESS", "recur.update",
 		       "1", "r", "runtime", "1");
+}
+
+#define ACK ",\"retain\":\"ack\""
+
+static void all_puts_say_how_long_a_job_is_retained(void)
+{
+	PUT("a", "retain", "3600");
+	ASSERT_HAS(",\"retain\":3600", "GET", "a");
+	ASSERT_BEGINS("$", &f, "REQUEUE", "me", "q", "a", "k", "{}", "0", "RETAIN", "Ack");
+	ASSERT_HAS(ACK, "GET", "a");
+	/* A put without the option leaves it alone. */
+	PUT("a", "priority", "1");
+	ASSERT_HAS(ACK, "GET", "a");
+	ASSERT_BEGINS("*2", &f, "MULTIPUT", "me", "q", "0", "retain", "0.5", "jobs", "b", "k", "{}",
+		      "c", "k", "{}");
+	ASSERT_HAS(",\"retain\":0.5", "GET", "c");
+	ASSERT_BEGINS("$", &f, "RECUR", "other", "r", "k", "{}", "interval", "60", "0", "retain",
+		      "ack");
+	ASSERT_HAS(ACK, "RECUR.GET", "r");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("$7\r\nwaiting", &f, "COMPLETE", "a", "w", "q", "{}", "next", "next",
+		      "retain", "60");
+	ASSERT_HAS(",\"retain\":60", "GET", "a");
+	ASSERT_LACKS("retain", "QLESS", "get", "1", "a");
+}
+
+static void native_replies_show_when_a_retained_job_is_deleted(void)
+{
+	f.now = 1000;
+	PUT("a", "retain", "60", "priority", "2");
+	PUT("b", "retain", "ack", "priority", "1");
+	PUT("c", "priority", "0");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_LACKS("retained_until", "GET", "a");
+	ASSERT_BEGINS("$8\r\ncomplete", &f, "COMPLETE", "a", "w", "q", "{}");
+	ASSERT_HAS(",\"retain\":60,\"retained_until\":1060", "GET", "a");
+	ASSERT_LACKS("retain", "QLESS", "get", "1", "a");
+	ASSERT_HAS("\"jid\":\"b\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("$8\r\ncomplete", &f, "COMPLETE", "b", "w", "q", "{}");
+	ASSERT_HAS(ACK, "GET", "b");
+	ASSERT_LACKS("retained_until", "GET", "b");
+	/* A complete job shows the time that its queue set. */
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-retain", "30");
+	ASSERT_HAS("\"jid\":\"c\"", "POP", "q", "w", "1");
+	ASSERT_LACKS("retain", "GET", "c");
+	ASSERT_BEGINS("$8\r\ncomplete", &f, "COMPLETE", "c", "w", "q", "{}");
+	ASSERT_HAS(",\"retain\":30,\"retained_until\":1030", "GET", "c");
+	ASSERT_NATIVE(":3\r\n", &f, "JOB.DELETE", "a", "b", "c");
+}
+
+static void results_of_retained_jobs_last_as_long_as_they_do(void)
+{
+	PUT("a", "retain", "ack");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("$8\r\ncomplete", &f, "COMPLETE", "a", "w", "q", "{}", "result", "42");
+	NATIVE(&f, "QLESS", "config.set", "1", "jobs-history", "0");
+	f.now = 1e9;
+	PUT("b", "priority", "0");
+	ASSERT_HAS("\"jid\":\"b\"", "POP", "q", "w", "1");
+	ASSERT_BEGINS("$8\r\ncomplete", &f, "COMPLETE", "b", "w", "q", "{}");
+	ASSERT_HAS("complete\r\n$6\r\nresult\r\n$2\r\n42\r\n", "JOB.RESULT", "a");
+	ASSERT_NATIVE(":1\r\n", &f, "JOB.DELETE", "a");
+	ASSERT_BEGINS("$-1", &f, "GET", "a");
+}
+
+static void an_invalid_time_to_retain_is_refused(void)
+{
+	ASSERT_REFUSED("-BADARG retain must be ack or a number from 0 to 1e+15; found \"-1\"",
+		       "PUT", "me", "q", "a", "k", "{}", "0", "retain", "-1");
+	ASSERT_REFUSED("-BADARG retain must be ack or a number from 0 to 1e+15; found \"ever\"",
+		       "PUT", "me", "q", "a", "k", "{}", "0", "retain", "ever");
+	ASSERT_REFUSED("-BADARG retain must be ack or a number from 0 to 1e+15; found \"inf\"",
+		       "PUT", "me", "q", "a", "k", "{}", "0", "retain", "inf");
+	ASSERT_REFUSED("-BADARG Option \"retain\" has no value", "PUT", "me", "q", "a", "k", "{}",
+		       "0", "retain");
+	PUT("a", "retain", "1");
+	ASSERT_HAS("\"jid\":\"a\"", "POP", "q", "w", "1");
+	ASSERT_REFUSED("-BADARG Option \"retain\" needs the option \"next\"", "COMPLETE", "a", "w",
+		       "q", "{}", "retain", "60");
+	ASSERT_REFUSED(
+		"-BADARG The value of \"q-retain\" must be ack or from 0 to 1e+15; found \"-1\"",
+		"CONFIG.SET", "q-retain", "-1");
+	ASSERT_REFUSED(
+		"-BADARG The value of \"q-retain\" must be ack or from 0 to 1e+15; found \"long\"",
+		"CONFIG.SET", "q-retain", "long");
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-retain", "ack");
+	ASSERT_NATIVE("$3\r\nack\r\n", &f, "CONFIG.GET", "q-retain");
+	ASSERT_NATIVE("$-1\r\n", &f, "CONFIG.SET", "q-retain", "0");
 }
 
 /* How JSON replies show the data of a raw job. */
@@ -497,6 +589,10 @@ int main(void)
 	RUN_TEST(recur_update_changes_the_terms_of_later_jobs);
 	RUN_TEST(recur_update_changes_whether_data_is_raw);
 	RUN_TEST(recur_update_refuses_invalid_terms);
+	RUN_TEST(all_puts_say_how_long_a_job_is_retained);
+	RUN_TEST(native_replies_show_when_a_retained_job_is_deleted);
+	RUN_TEST(results_of_retained_jobs_last_as_long_as_they_do);
+	RUN_TEST(an_invalid_time_to_retain_is_refused);
 	RUN_TEST(raw_data_is_shown_in_base64);
 	RUN_TEST(workers_return_raw_data_to_raw_jobs);
 	RUN_TEST(classic_workers_return_raw_data_as_they_read_it);

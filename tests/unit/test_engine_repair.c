@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,6 +58,10 @@ static struct qless_str name(const char *prefix, unsigned number)
 
 static void put(unsigned number)
 {
+	static const struct qless_terms retained[] = {
+		{ .has_retain = true, .retain = 500 },
+		{ .has_retain = true, .retain = INFINITY },
+	};
 	struct qless_str tags[3], on[2];
 	struct qless_put put = { .worker = STR("putter"),
 				 .queue = name("q", draw(QUEUES)),
@@ -66,7 +71,8 @@ static void put(unsigned number)
 				 .delay = chance(6) ? 1000 + draw(50) : 0,
 				 .has_tags = true,
 				 .tags = tags,
-				 .depends = on };
+				 .depends = on,
+				 .terms = chance(2) ? &retained[draw(2)] : NULL };
 
 	for (put.tag_count = 0; put.tag_count < draw(4) && put.tag_count < 3; put.tag_count++)
 		tags[put.tag_count] = str_make("tttttttttt", 1 + draw(NAMES));
@@ -255,6 +261,12 @@ static void damage_rest(void)
 		skiplist_remove(&q->tracks, node);
 	if (chance(3) && skiplist_count(&q->tags) > 0)
 		skiplist_first(&q->tags)->score += draw(9);
+	if (chance(3) && skiplist_count(&q->retained.list) > 0)
+		skiplist_remove(&q->retained.list, skiplist_first(&q->retained.list));
+	if (chance(3) && q->retained.ends.count > 0)
+		heap_remove(&q->retained.ends, heap_first(&q->retained.ends));
+	if (chance(3))
+		q->retained.below = 2000;
 	if (chance(3))
 		intern_get(&q->worker_names, STR("nobody"));
 	if (worker != NULL && chance(2))

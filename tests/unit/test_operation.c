@@ -57,6 +57,9 @@ static const struct qless_terms terms_of_a_put = {
 	.runtime = 1,
 };
 
+static const struct qless_terms retain_terms = { .has_retain = true, .retain = 60 };
+static const struct qless_terms ack_terms = { .has_retain = true, .retain = INFINITY };
+
 static const struct qless_terms unique_terms = {
 	.has_unique = true,
 	.unique = { .key = STR_INIT("key"),
@@ -197,6 +200,26 @@ static const struct sample {
 	  "0140000000000000f83f01770171016a016b027b7d3e00f001041c",
 	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" at=60 "
 	  "runtime=1 raw nx number=7" },
+	{ { .kind = OPERATION_PUT,
+	    NOW,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}"),
+		     .terms = &retain_terms } },
+	  "0140000000000000f83f01770171016a016b027b7d0004f001",
+	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" retain=60" },
+	{ { .kind = OPERATION_PUT,
+	    NOW,
+	    .put = { .worker = T("w"),
+		     .queue = T("q"),
+		     .jid = T("j"),
+		     .klass = T("k"),
+		     .data = T("{}"),
+		     .terms = &ack_terms } },
+	  "0140000000000000f83f01770171016a016b027b7d000402",
+	  "db0 put worker=\"w\" queue=\"q\" jid=\"j\" klass=\"k\" data=\"{}\" retain=ack" },
 	{ { .kind = OPERATION_PUT,
 	    NOW,
 	    .put = { .worker = T("w"),
@@ -690,7 +713,7 @@ static void errors_name_the_operation_and_the_field(void)
 	expect_error("0800000000000000f83f016a01770171",
 		     "an operation complete cannot be read: its data is damaged");
 	/* A repair of no known kind, and one with a score that is not a number. */
-	expect_error("2600000000000000f83f011200000000",
+	expect_error("2600000000000000f83f011300000000",
 		     "an operation repair cannot be read: its repairs is damaged");
 	expect_error("2600000000000000f83f0105070000000000000000f87f",
 		     "an operation repair cannot be read: its repairs is damaged");
