@@ -144,7 +144,7 @@ class Link {
         how(value);
       };
       this.#pending.add(fail);
-      this.#send(words.map(String)).then(
+      this.#send(words.map((word) => (Buffer.isBuffer(word) ? word : String(word)))).then(
         (reply) => settle(done, reply),
         (error) => settle(fail, isReply(error) ? new ServerError(error.message)
           : new Disconnected(error.message, { cause: error })));
@@ -505,6 +505,16 @@ function shorten(text, bytes) {
     : encoded.subarray(0, bytes).toString().replace(/\uFFFD+$/, '');
 }
 
+/** Data for the server: JSON, or the bytes of a raw job. */
+function dataText(value) {
+  return value instanceof Uint8Array ? Buffer.from(value) : JSON.stringify(value);
+}
+
+/** A text or bytes as they are, and any other value as JSON. */
+function textOf(value) {
+  return typeof value === 'string' ? value : dataText(value);
+}
+
 /**
  * A job that a worker runs. Its handler ends it with `complete()`, `retry()` or `fail()`, or leaves
  * that to the worker. It ends once; the methods fail with JobLost if the job is lost.
@@ -534,6 +544,8 @@ class Job {
     this.priority = fields.priority;
     /** @type {string[]} */
     this.tags = fields.tags;
+    /** The fields that the application gave the job. @type {Record<string, string>} */
+    this.meta = { ...fields.meta };
     /** How many attempts are left after this one. @type {number} */
     this.remaining = fields.remaining;
     /** 1 in the first attempt. @type {number} */
@@ -542,10 +554,14 @@ class Job {
     this.fields = fields;
   }
 
-  /** The job's data. Changes are not sent: pass them to `complete()`. */
+  /**
+   * The job's data: a value, or a Buffer for a raw job. Changes are not sent: pass them to
+   * `complete()`.
+   */
   get data() {
     if (this.#data === undefined) {
-      this.#data = JSON.parse(this.fields.data);
+      const value = JSON.parse(this.fields.data);
+      this.#data = this.fields.raw ? Buffer.from(value.base64, 'base64') : value;
     }
     return this.#data;
   }
@@ -556,18 +572,48 @@ class Job {
   }
 
   /**
-   * Reports how far the job is. The job's history gets an entry if the job came ten points further
-   * since the last one, because a history is short. Fails with JobLost if the lock is lost.
-   * @param {number} percent
+   * Tells the server that the work begins, in this process on this machine. In a queue with a start
+   * timeout, a job that is not started in time goes to another worker. Fails with JobLost if the
+   * lock is lost.
+   */
+  async start() {
+    this.#refuseIfOver();
+    await this.#backend.start(this);
+  }
+
+  /**
+   * Reports how far the job is. Fails with JobLost if the lock is lost.
+   * @param {number} percent from 0 to 100
    * @param {string} [note]
    */
   async progress(percent, note) {
     this.#refuseIfOver();
-    await this.#backend.renew(this);
-    if (percent - this.#progress >= PROGRESS_STEP || (percent >= 100 && this.#progress < 100)) {
-      this.#progress = percent;
-      await this.#backend.log(this, 'progress', { percent, ...(note !== undefined && { note }) });
-    }
+    await this.#backend.progress(this, percent, note);
+  }
+
+  /**
+   * Gives the job fields of the application. Values that are no texts become JSON. Fails with
+   * JobLost if the lock is lost.
+   * @param {Record<string, unknown>} fields
+   */
+  async setMeta(fields) {
+    const texts = Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [name, textOf(value)]));
+    this.#refuseIfOver();
+    await this.#backend.renew(this); // JOB.META has no LOCK
+    await this.#backend.meta(this, 'SET', ...Object.entries(texts).flat());
+    Object.assign(this.meta, texts);
+  }
+
+  /**
+   * Removes fields of the application. Fails with JobLost if the lock is lost.
+   * @param {...string} names
+   */
+  async deleteMeta(...names) {
+    this.#refuseIfOver();
+    await this.#backend.renew(this); // JOB.META has no LOCK
+    await this.#backend.meta(this, 'DEL', ...names);
+    names.forEach((name) => delete this.meta[name]);
   }
 
   /**
@@ -582,21 +628,25 @@ class Job {
   }
 
   /**
-   * Completes the job, or moves it to the queue `next`. Stores new data if given.
-   * @param {{data?: unknown, next?: string, delay?: number, depends?: string[],
+   * Completes the job, or moves it to the queue `next`. Stores new data if given; a raw job takes a
+   * Buffer. The server keeps the result with the job: a text or a Buffer, or any value as JSON.
+   * @param {{data?: unknown, result?: unknown, next?: string, delay?: number, depends?: string[],
    *          limits?: string[]}} [options]
    */
-  complete({ data, ...options } = {}) {
-    const text = data === undefined ? this.fields.data : JSON.stringify(data);
-    return this.#end({ kind: 'complete', text, ...options });
+  complete({ data, result, ...options } = {}) {
+    return this.#end({
+      kind: 'complete', ...options,
+      ...(data !== undefined && { text: dataText(data) }),
+      ...(result !== undefined && { result: textOf(result) }),
+    });
   }
 
   /**
    * Returns the job to its queue. If it has no attempts left, it fails instead.
-   * @param {number} [delay] seconds
+   * @param {number} [delay] seconds; otherwise the backoff of the job decides
    * @param {{group?: string, message?: string}} [failure] how it fails then
    */
-  retry(delay = 0, failure = {}) {
+  retry(delay, failure = {}) {
     return this.#end({ kind: 'retry', delay, ...failure });
   }
 
@@ -604,9 +654,10 @@ class Job {
    * Fails the job: a person must look first.
    * @param {string} group
    * @param {string} message
+   * @param {string} [error] a long text that the server keeps with the message
    */
-  fail(group, message) {
-    return this.#end({ kind: 'fail', group, message });
+  fail(group, message, error) {
+    return this.#end({ kind: 'fail', group, message, ...(error !== undefined && { error }) });
   }
 
   #refuseIfOver() {
@@ -688,14 +739,17 @@ class ServerBackend {
     const lock = ['LOCK', job.lock];
     if (ending.kind === 'retry') {
       const { delay, group, message = '' } = ending;
-      return ['RETRY', job.jid, job.queue, this.#name, delay,
+      return ['RETRY', job.jid, job.queue, this.#name, delay ?? 'backoff',
         ...(group === undefined ? [] : [group, message]), ...lock];
     }
     if (ending.kind === 'fail') {
-      return ['FAIL', job.jid, this.#name, ending.group, ending.message, ...lock];
+      const { group, message, error } = ending;
+      return ['FAIL', job.jid, this.#name, group, message,
+        ...(error === undefined ? [] : ['error', error]), ...lock];
     }
-    const words = ['COMPLETE', job.jid, this.#name, job.queue, ending.text];
-    for (const name of ['next', 'delay', 'depends', 'limits']) {
+    const words = ['COMPLETE', job.jid, this.#name, job.queue,
+      ...(ending.text === undefined ? [] : [ending.text])];
+    for (const name of ['result', 'next', 'delay', 'depends', 'limits']) {
       const value = ending[name];
       if (value !== undefined) {
         words.push(name, Array.isArray(value) ? JSON.stringify(value) : value);
@@ -752,12 +806,38 @@ class ServerBackend {
     throw error;
   }
 
-  async log(job, message, data) {
-    const words = ['LOG', job.jid, message, ...(data === undefined ? [] : [JSON.stringify(data)])];
+  /** Sends a command of the worker, and fails with JobLost if the job is lost. */
+  async #report(job, words) {
+    const { error } = await this.#client.settle([...words, 'LOCK', job.lock]);
+    if (error !== undefined) {
+      this.#lose(job, 'lock_lost', error);
+    }
+  }
+
+  start(job) {
+    return this.#report(job,
+      ['JOB.START', job.jid, this.#name, 'PID', process.pid, 'NODE', hostname()]);
+  }
+
+  progress(job, percent, note) {
+    return this.#report(job, ['JOB.PROGRESS', job.jid, this.#name, percent,
+      ...(note === undefined ? [] : [note])]);
+  }
+
+  async #tell(words) {
     const { error } = await this.#client.settle(words);
     if (error !== undefined) {
       throw error;
     }
+  }
+
+  meta(job, ...words) {
+    return this.#tell(['JOB.META', job.jid, ...words]);
+  }
+
+  log(job, message, data) {
+    const entry = data === undefined ? [] : [JSON.stringify(data)];
+    return this.#tell(['LOG', job.jid, message, ...entry]);
   }
 }
 
@@ -798,17 +878,38 @@ class TestBackend {
       return 'retried';
     }
     if (kind === 'complete') {
-      fields.data = ending.text;
+      fields.data = ending.text ?? fields.data;
+      Object.assign(fields, ending.result !== undefined && { result: ending.result });
       Object.assign(fields, ending.next === undefined ? { state: 'complete' }
         : { state: 'waiting', queue: ending.next, depends: ending.depends ?? [] });
       return 'completed';
     }
-    const { group = `failed-retries-${job.queue}`, message = '' } = ending;
+    const { group = `failed-retries-${job.queue}`, message = '', error } = ending;
     Object.assign(fields, { state: 'failed', failure: { group, message } });
+    Object.assign(fields, error !== undefined && { error });
     return 'failed';
   }
 
   async renew() {} // no lock is ever lost
+
+  async start(job) {
+    Object.assign(job.fields, { started: 0, pid: process.pid, node: hostname() });
+  }
+
+  async progress(job, percent, note) {
+    Object.assign(job.fields, { progress: percent, ...(note !== undefined && { note }) });
+  }
+
+  async meta(job, verb, ...words) {
+    const meta = job.fields.meta ??= {};
+    words.forEach((word, i) => {
+      if (verb === 'DEL') {
+        delete meta[word];
+      } else if (i % 2 === 0) {
+        meta[word] = words[i + 1];
+      }
+    });
+  }
 
   async log(job, message, data) {
     job.fields.history.push({ ...data, what: message });
@@ -845,6 +946,7 @@ class Worker {
   #order;
   #concurrency;
   #stopTimeout;
+  #reportStart;
   #grace;
   #exclusive;
   #handlers = new Map();
@@ -879,12 +981,14 @@ class Worker {
    * @param {string} [options.exclusive] a queue that only one worker of this machine may serve;
    *   others with this option wait
    * @param {number} [options.stopTimeout] seconds that running jobs have to finish
+   * @param {boolean} [options.reportStart] whether `job.start()` is called before each handler, as
+   *   queues with a start timeout need it; it costs a request for each job
    * @param {boolean} [options.test] jobs are in memory, and there is no server; see `drain()`
    */
   constructor({
     redis = DEFAULT_URL, queues, order = 'ordered', concurrency = 1, handlers = {},
     name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`, grace = 5, exclusive,
-    stopTimeout = 25, test = false,
+    stopTimeout = 25, reportStart = false, test = false,
   } = {}) {
     if (!Array.isArray(queues) || queues.length === 0) {
       throw new TypeError('`queues` is an array of names, and not empty');
@@ -900,8 +1004,9 @@ class Worker {
     this.#grace = grace;
     this.#exclusive = exclusive;
     this.#stopTimeout = stopTimeout;
+    this.#reportStart = reportStart;
     for (const [klass, handler] of Object.entries(handlers)) {
-      this.#handlers.set(klass, { handler, retryOn: [], delay: 0 });
+      this.#handlers.set(klass, { handler, retryOn: [] });
     }
     if (test) {
       this.#backend = new TestBackend();
@@ -924,10 +1029,11 @@ class Worker {
    * @param {object} [options]
    * @param {Function[]} [options.retryOn] classes of errors that return the job to its queue
    *   instead, until it has no attempts left
-   * @param {number | ((attempt: number) => number)} [options.delay] seconds until then
+   * @param {number | ((attempt: number) => number)} [options.delay] seconds until then; otherwise
+   *   the backoff of the job decides
    * @returns {this}
    */
-  on(klass, handler, { retryOn = [], delay = 0 } = {}) {
+  on(klass, handler, { retryOn = [], delay } = {}) {
     if (EVENTS.includes(klass)) {
       throw new TypeError(`"${klass}" is an event: use worker.events.on("${klass}", ...). ` +
         'The handler of a class with this name is given to the constructor, in `handlers`');
@@ -1219,6 +1325,9 @@ class Worker {
       if (rules === undefined) {
         await job.fail('no-handler', `worker ${this.name} has no handler of class ${job.klass}`);
       } else {
+        if (this.#reportStart) {
+          await job.start();
+        }
         await rules.handler(job);
       }
     } catch (thrown) {

@@ -20,6 +20,7 @@ nothing else, so a project may copy it.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import ctypes
 import inspect
@@ -96,8 +97,8 @@ class JobLost(BaseException):
 class Retry(Exception):
     """A handler raises this to return its job to the queue, as `Job.retry()` does."""
 
-    def __init__(self, delay: float = 0) -> None:
-        super().__init__(f"retry in {delay} s")
+    def __init__(self, delay: Optional[float] = None) -> None:
+        super().__init__("retry" if delay is None else f"retry in {delay} s")
         self.delay = delay
 
 
@@ -162,7 +163,6 @@ class Job:
         self._worker = worker
         self._lock_number: Optional[int] = fields.get("lock")
         self._lost: Optional[str] = None
-        self._progress: float = -PROGRESS_STEP
         self._guard = threading.Lock()  # of the members below
         self._thread: Optional[int] = None  # that may be interrupted now
         self._interrupt: Optional[Callable[[int], None]] = None
@@ -173,10 +173,19 @@ class Job:
 
     @property
     def data(self) -> Any:
-        """The data of the job, read from JSON. Changes are not sent unless you pass them on."""
+        """The data of the job: a value read from JSON, or the bytes of a raw job.
+
+        Changes are not sent unless you pass them on.
+        """
         if not hasattr(self, "_data"):
-            self._data = json.loads(self.fields["data"])
+            value = json.loads(self.fields["data"])
+            self._data = base64.b64decode(value["base64"]) if self.fields.get("raw") else value
         return self._data
+
+    @property
+    def meta(self) -> Dict[str, str]:
+        """The fields that the application gave the job, as of the hand-out."""
+        return dict(self.fields.get("meta", {}))
 
     @property
     def cancelled(self) -> bool:
@@ -190,7 +199,30 @@ class Job:
 
     def heartbeat(self, data: Any = None) -> None:
         """Renew the lock, and store new data if given. Raise JobLost if the lock is lost."""
-        self._call("HEARTBEAT", self.jid, self._worker, *([] if data is None else [_dump(data)]))
+        self._call("HEARTBEAT", self.jid, self._worker, *([] if data is None else [_text(data)]))
+
+    def start(self) -> None:
+        """Tell the server that the work begins, in this process on this machine.
+
+        In a queue with a start timeout, a job that is not started in time goes to another worker.
+        The option `report_start` of the worker calls this before each handler.
+        """
+        self._call("JOB.START", self.jid, self._worker, "PID", os.getpid(),
+                   "NODE", socket.gethostname())
+
+    def set_meta(self, **fields: Any) -> None:
+        """Give the job fields of the application. Values that are no texts become JSON."""
+        self.heartbeat()  # JOB.META has no LOCK
+        words = [word for name, value in fields.items() for word in (name, _text_of(value))]
+        self._link.insist("JOB.META", self.jid, "SET", *words)
+        self.fields["meta"] = {**self.meta, **dict(zip(words[::2], words[1::2]))}
+
+    def delete_meta(self, *names: str) -> None:
+        """Remove fields of the application."""
+        self.heartbeat()  # JOB.META has no LOCK
+        self._link.insist("JOB.META", self.jid, "DEL", *names)
+        self.fields["meta"] = {name: value for name, value in self.meta.items()
+                               if name not in names}
 
     def log(self, message: str, **data: Any) -> None:
         """Add an entry to the history of the job."""
@@ -198,25 +230,22 @@ class Job:
         self._link.insist("LOG", self.jid, message, _dump(data))
 
     def progress(self, percent: float, note: Optional[str] = None) -> None:
-        """Say how far the job is. The server shows it in the history of the job.
+        """Say how far the job is, from 0 to 100. The server shows it with the job."""
+        self._call("JOB.PROGRESS", self.jid, self._worker, percent,
+                   *([] if note is None else [note]))
 
-        The history is short, so it gets an entry only if the job came ten points further since the
-        last one. Other calls only renew the lock.
+    def complete(self, data: Any = None, *, result: Any = None, next: Optional[str] = None,
+                 delay: float = 0, depends: Sequence[str] = (),
+                 limits: Optional[Sequence[str]] = None) -> None:
+        """Complete the job, and store new data if given. A raw job takes bytes.
+
+        The server keeps `result` with the job: a text or bytes, or any value as JSON. With `next`,
+        the job moves to that queue instead. There it waits for `delay` seconds, or until the jobs
+        in `depends` complete, under the limits that it has or those in `limits`.
         """
-        if percent - self._progress < PROGRESS_STEP and not (percent >= 100 > self._progress):
-            self.heartbeat()
-            return
-        self._progress = percent
-        self.log("progress", percent=percent, **({} if note is None else {"note": note}))
-
-    def complete(self, data: Any = None, *, next: Optional[str] = None, delay: float = 0,
-                 depends: Sequence[str] = (), limits: Optional[Sequence[str]] = None) -> None:
-        """Complete the job, and store new data if given.
-
-        With `next`, the job moves to that queue instead. There it waits for `delay` seconds, or
-        until the jobs in `depends` complete, under the limits that it has or those in `limits`.
-        """
-        options: List[Any] = []
+        options: List[Any] = [] if data is None else [_text(data)]
+        if result is not None:
+            options += ["result", _text_of(result)]
         if next is not None:
             options += ["next", next]
             if delay:
@@ -228,22 +257,27 @@ class Job:
         elif delay or depends or limits is not None:
             raise ValueError("delay, depends and limits need next, the queue in which the job "
                              "waits")
-        text = self.fields["data"] if data is None else _dump(data)
-        self._end(None, "COMPLETE", self.jid, self._worker, self.queue, text, *options)
+        self._end(None, "COMPLETE", self.jid, self._worker, self.queue, *options)
 
-    def retry(self, delay: float = 0, *, group: Optional[str] = None,
+    def retry(self, delay: Optional[float] = None, *, group: Optional[str] = None,
               message: Optional[str] = None) -> None:
         """Return the job to its queue, where it waits for `delay` seconds.
 
-        If the job has no retries left, it fails in this group, with this message.
+        Without a delay, its backoff decides, and if it has none, it does not wait. If the job has
+        no retries left, it fails in this group, with this message.
         """
         reason = [] if group is None else [group, _shorten(message or "")]
-        self._end("waiting" if not delay else "scheduled",
-                  "RETRY", self.jid, self.queue, self._worker, delay, *reason)
+        waits = bool(self.fields.get("backoff") if delay is None else delay)
+        self._end("scheduled" if waits else "waiting", "RETRY", self.jid, self.queue, self._worker,
+                  "backoff" if delay is None else delay, *reason)
 
-    def fail(self, group: str, message: str) -> None:
-        """Fail the job. It stays in the failure group until a person has looked."""
-        self._end("failed", "FAIL", self.jid, self._worker, group, _shorten(message))
+    def fail(self, group: str, message: str, error: Optional[str] = None) -> None:
+        """Fail the job. It stays in the failure group until a person has looked.
+
+        `error` may be a long text that the server keeps with the message.
+        """
+        self._end("failed", "FAIL", self.jid, self._worker, group, _shorten(message),
+                  *([] if error is None else ["error", error]))
 
     def _call(self, *command: Any) -> Any:
         self.check()
@@ -297,6 +331,16 @@ class Job:
 
 def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _text(data: Any) -> Union[str, bytes]:
+    """Data for the server: JSON, or the bytes of a raw job."""
+    return data if isinstance(data, bytes) else _dump(data)
+
+
+def _text_of(value: Any) -> Union[str, bytes]:
+    """A text or bytes as they are, and any other value as JSON."""
+    return value if isinstance(value, str) else _text(value)
 
 
 def _interrupt_thread(ident: int) -> None:
@@ -435,7 +479,7 @@ class _Memory:
         self._hand_outs = 0
 
     def execute(self, *command: Any) -> Any:
-        return getattr(self, "_" + command[0].lower())(*command[1:])
+        return getattr(self, "_" + command[0].lower().replace(".", "_"))(*command[1:])
 
     insist = execute
 
@@ -484,16 +528,41 @@ class _Memory:
     def _log(self, jid: str, message: str, data: str) -> None:
         self.jobs[jid]["history"].append({"what": message, **json.loads(data)})
 
-    def _complete(self, jid: str, worker: str, queue: str, data: str, *options: Any) -> str:
-        given = dict(zip(options[::2], options[1::2]))
+    def _job_start(self, jid: str, worker: str, *options: Any) -> str:
         job = self._held(jid, options)
-        job.update(data=data, state="complete", dependencies=json.loads(given.get("depends", "[]")))
+        given = dict(zip(options[::2], options[1::2]))
+        job.update(started=0, pid=given["PID"], node=given["NODE"])
+        return str(job["data"])
+
+    def _job_progress(self, jid: str, worker: str, percent: float, *options: Any) -> None:
+        job = self._held(jid, options)
+        job["progress"] = percent
+        if len(options) > 2:
+            job["note"] = options[0]
+
+    def _job_meta(self, jid: str, verb: str, *words: str) -> None:
+        meta = self.jobs[jid].setdefault("meta", {})
+        if verb == "SET":
+            meta.update(zip(words[::2], words[1::2]))
+        else:
+            for name in words:
+                meta.pop(name, None)
+
+    def _complete(self, jid: str, worker: str, queue: str, *words: Any) -> str:
+        options = list(words)
+        job = self._held(jid, options)
+        if len(options) % 2 != 0:
+            job["data"] = options.pop(0)
+        given = dict(zip(options[::2], options[1::2]))
+        job.update(state="complete", dependencies=json.loads(given.get("depends", "[]")))
+        if "result" in given:
+            job["result"] = given["result"]
         if "next" in given:
             del self.jobs[jid]  # it comes after the others
             self.jobs[jid] = {**job, "queue": given["next"], "state": "waiting"}
         return str(self.jobs[jid]["state"])
 
-    def _retry(self, jid: str, queue: str, worker: str, delay: float, *options: Any) -> int:
+    def _retry(self, jid: str, queue: str, worker: str, delay: Any, *options: Any) -> int:
         job = self._held(jid, options)
         job["remaining"] -= 1
         job["state"] = "waiting"
@@ -503,8 +572,10 @@ class _Memory:
         return int(job["remaining"])
 
     def _fail(self, jid: str, worker: str, group: str, message: str, *options: Any) -> str:
-        self._held(jid, options).update(
-            state="failed", failure={"group": group, "message": message})
+        job = self._held(jid, options)
+        job.update(state="failed", failure={"group": group, "message": message})
+        if len(options) > 2:
+            job["error"] = options[1]
         return jid
 
 
@@ -584,14 +655,14 @@ class _Handler:
     """A function for jobs of one class."""
 
     def __init__(self, function: Callable[[Job], Any], retry_on: Tuple[Type[BaseException], ...],
-                 delay: Union[float, Callable[[int], float]]) -> None:
+                 delay: Union[float, Callable[[int], float], None]) -> None:
         if inspect.iscoroutinefunction(function):
             raise TypeError(f"{function.__name__} is a coroutine; a handler is a plain function")
         self.function = function
         self.retry_on = retry_on
         self.delay = delay
 
-    def delay_after(self, attempt: int) -> float:
+    def delay_after(self, attempt: int) -> Optional[float]:
         return self.delay(attempt) if callable(self.delay) else self.delay
 
 
@@ -611,13 +682,15 @@ class Worker:
     stop_timeout  seconds that running jobs get to end when the worker stops. Then they are released
     interrupt     whether a lost job also raises JobLost in the thread of its handler, between two
                   instructions. In processes this always happens
+    report_start  whether each job is started with JOB.START before its handler, as queues with a
+                  start timeout need it. It costs a request for each job
     """
 
     def __init__(self, url: Union[str, redis.Redis, None] = None, queues: Sequence[str] = (), *,
                  concurrency: int = 1, processes: bool = False, order: str = "ordered",
                  name: Optional[str] = None, grace: Optional[float] = None,
                  exclusive: Optional[str] = None, stop_timeout: float = 25,
-                 interrupt: bool = False) -> None:
+                 interrupt: bool = False, report_start: bool = False) -> None:
         if isinstance(queues, str) or not queues:
             raise ValueError(f"queues is a list of names; found {queues!r}")
         if concurrency < 1:
@@ -637,6 +710,7 @@ class Worker:
         self.exclusive = exclusive
         self.stop_timeout = stop_timeout
         self.interrupt = interrupt
+        self.report_start = report_start
         self._url = url
         self._server = _Server(url)
         self._client: Optional[Client] = None
@@ -648,11 +722,12 @@ class Worker:
     # ---- handlers ----
 
     def on(self, *klasses: str, retry_on: Sequence[Type[BaseException]] = (),
-           delay: Union[float, Callable[[int], float]] = 0) -> Callable[[Any], Any]:
+           delay: Union[float, Callable[[int], float], None] = None) -> Callable[[Any], Any]:
         """Make a function the handler of jobs of these classes, or of all others if none is named.
 
         Exceptions in `retry_on` return the job to its queue for `delay` seconds, until it has no
         retries left. `delay` may be a function of the attempt, which is 1 for the first run.
+        Without it, the backoff of the job decides.
         """
         def decorate(function: Callable[[Job], Any]) -> Callable[[Job], Any]:
             handler = _Handler(function, tuple(retry_on), delay)
@@ -692,6 +767,8 @@ class Worker:
         try:
             try:
                 job._enter()
+                if self.report_start:
+                    job.start()
                 handler.function(job)
             finally:
                 job._leave()

@@ -439,23 +439,115 @@ def a_completion_that_the_server_refuses_fails_the_job(client):
 
 
 @check
-def progress_and_log_are_entries_in_the_history(client):
-    worker = make_worker()
+def a_job_shows_its_progress_and_has_log_entries_in_its_history(client):
+    worker, seen = make_worker(), []
 
     @worker.on("Work")
     def work(job):
-        for percent in range(101):
+        for percent in (0, 33.5, 100):
             job.progress(percent, note="on the way")
+            seen.append(get(client, "j")["progress"])
+        seen.append(get(client, "j")["note"])
         job.log("sent", to="ann")
         job.heartbeat({"step": 2})
 
     put(client, "q", "j")
     with running(worker):
         wait_until(lambda: state(client, "j") == "complete")
+    assert seen == [0, 33.5, 100, "on the way"], seen
     history = get(client, "j")["history"]
-    percents = [entry["percent"] for entry in history if entry["what"] == "progress"]
-    assert percents == list(range(0, 101, 10)), percents
     assert [entry["to"] for entry in history if entry["what"] == "sent"] == ["ann"]
+
+
+@check
+def results_and_errors_are_kept_with_the_job(client):
+    worker = make_worker()
+    worker.on("Text")(lambda job: job.complete(result="queued as 4711"))
+    worker.on("Value")(lambda job: job.complete({"step": 2}, result={"n": [1, 2]}))
+    worker.on("Bad")(lambda job: job.fail("refused", "550", error="the whole\nconversation"))
+    for klass in ("Text", "Value", "Bad"):
+        put(client, "q", klass, klass, {"to": "ann"})
+    with running(worker):
+        wait_until(lambda: state(client, "Bad") == "failed" and
+                   state(client, "Value") == state(client, "Text") == "complete")
+    text, value, bad = (get(client, jid) for jid in ("Text", "Value", "Bad"))
+    assert text["result"] == "queued as 4711" and json.loads(text["data"]) == {"to": "ann"}
+    assert json.loads(value["result"]) == {"n": [1, 2]} and json.loads(value["data"]) == {"step": 2}
+    assert bad["error"] == "the whole\nconversation" and bad["failure"]["message"] == "550"
+
+
+@check
+def an_application_gives_its_jobs_fields(client):
+    worker, seen = make_worker(), []
+
+    @worker.on("Work")
+    def work(job):
+        seen.append(job.meta)
+        job.set_meta(colour="red", pages=3, draft="yes")
+        job.delete_meta("draft", "old")
+        seen.append(job.meta)
+
+    put(client, "q", "j")
+    client.execute_command("JOB.META", "j", "SET", "old", "value")
+    with running(worker):
+        wait_until(lambda: state(client, "j") == "complete")
+    assert seen == [{"old": "value"}, {"colour": "red", "pages": "3"}], seen
+    assert get(client, "j")["meta"] == {"colour": "red", "pages": "3"}
+
+
+@check
+def jobs_of_a_queue_with_a_start_timeout_are_started(client):
+    worker, seen = make_worker(report_start=True), []
+
+    @worker.on("Work")
+    def work(job):
+        fields = get(client, "j")
+        seen.append((fields["pid"], fields["node"]))
+
+    client.execute_command("CONFIG.SET", "q-start-timeout", "1000")
+    put(client, "q", "j")
+    with running(worker):
+        wait_until(lambda: state(client, "j") == "complete")
+    client.execute_command("CONFIG.UNSET", "q-start-timeout")
+    assert seen == [(os.getpid(), socket.gethostname())], seen
+
+
+@check
+def a_retry_without_a_delay_leaves_it_to_the_backoff(client):
+    worker = make_worker()
+
+    @worker.on("Work")
+    def work(job):
+        raise Retry
+
+    @worker.on("Expected", retry_on=[OSError])
+    def expected(job):
+        raise OSError("the disk is full")
+
+    for jid, klass in (("a", "Work"), ("b", "Expected")):
+        client.execute_command("PUT", "test", "q", jid, klass, "{}", 0, "backoff", "fixed", 1000,
+                               1000)
+    with running(worker):
+        wait_until(lambda: state(client, "a") == state(client, "b") == "scheduled")
+    assert get(client, "b")["failure"]["group"] == "OSError"
+
+
+@check
+def a_raw_job_has_bytes(client):
+    worker, seen = make_worker(), []
+
+    @worker.on("Work")
+    def work(job):
+        seen.append(job.data)
+        job.complete(b"\xff\0end" if job.jid == "new" else None)
+
+    for jid in ("kept", "new"):
+        client.execute_command("PUT", "test", "q", jid, "Work", b"\0{\xff", 0, "raw")
+    with running(worker):
+        wait_until(lambda: state(client, "kept") == state(client, "new") == "complete")
+    assert seen == [b"\0{\xff"] * 2, seen
+    assert get(client, "kept")["data"] == '{"base64":"AHv/"}', get(client, "kept")["data"]
+    assert get(client, "new")["data"] == '{"base64":"/wBlbmQ="}', get(client, "new")["data"]
 
 
 @check
@@ -1323,8 +1415,11 @@ def a_handler_runs_without_a_server(client):
         elif job.data["to"] == "later":
             job.retry(60)
         elif job.data["to"] == "next":
-            job.progress(50)
-            job.complete({"done": True}, next="out")
+            job.start()
+            job.progress(50, "half")
+            job.set_meta(colour="red", size=2)
+            job.delete_meta("size")
+            job.complete({"done": True}, next="out", result="sent")
 
     assert worker.run_inline("Send", {"to": "ann"}).state == "complete"
     assert worker.run_inline("Send", {}).state == "failed"

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
+import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
@@ -310,22 +311,96 @@ const checks = {
     assert.equal(await stateOf('leave'), 'failed');
   },
 
-  'progress and notes are in the history': async () => {
+  'a job shows its progress, and has log entries in its history': async () => {
     const { worker, next } = makeWorker();
+    const seen = [];
     worker.on('Long', async (job) => {
-      await job.progress(50, 'half');
-      await job.log('note', { page: 7 });
-      for (const percent of [51, 59, 60, 99, 100, 100]) {
-        await job.progress(percent);
+      for (const [percent, note] of [[50, 'half'], [99.5]]) {
+        await job.progress(percent, note);
+        const { progress, note: shown } = await get('j');
+        seen.push([progress, shown]);
       }
+      await job.log('note', { page: 7 });
     });
     await worker.put('q', 'Long', {}, { jid: 'j' });
     await next('completed');
+    assert.deepEqual(seen, [[50, 'half'], [99.5, undefined]]);
     const { history } = await get('j');
-    const entries = history.filter(({ what }) => ['progress', 'note'].includes(what));
-    assert.deepEqual(entries.map(({ percent, note, page }) => [percent, note, page]),
-      [[50, 'half', undefined], [undefined, undefined, 7], [60, undefined, undefined],
-        [99, undefined, undefined], [100, undefined, undefined]]);
+    assert.equal(history.find(({ what }) => what === 'note').page, 7);
+  },
+
+  'results and errors are kept with the job': async () => {
+    const { worker, next } = makeWorker();
+    worker.on('Text', (job) => job.complete({ result: 'queued as 4711' }));
+    worker.on('Value', (job) => job.complete({ data: { step: 2 }, result: { n: [1, 2] } }));
+    worker.on('Bad', (job) => job.fail('refused', '550', 'the whole\nconversation'));
+    for (const klass of ['Text', 'Value', 'Bad']) {
+      const event = klass === 'Bad' ? 'failed' : 'completed';
+      await worker.put('q', klass, { to: 'ann' }, { jid: klass });
+      await next(event);
+    }
+    const [text, value, bad] = [await get('Text'), await get('Value'), await get('Bad')];
+    assert.equal(text.result, 'queued as 4711');
+    assert.deepEqual(JSON.parse(text.data), { to: 'ann' });
+    assert.deepEqual(JSON.parse(value.result), { n: [1, 2] });
+    assert.deepEqual(JSON.parse(value.data), { step: 2 });
+    assert.deepEqual([bad.error, bad.failure.message], ['the whole\nconversation', '550']);
+  },
+
+  'an application gives its jobs fields': async () => {
+    const { worker, next } = makeWorker();
+    const seen = [];
+    worker.on('Work', async (job) => {
+      await job.setMeta({ colour: 'red', pages: 3, draft: 'yes' });
+      await job.deleteMeta('draft', 'none');
+      seen.push(job.meta);
+    });
+    await worker.put('q', 'Work', {}, { jid: 'j' });
+    await next('completed');
+    assert.deepEqual(seen, [{ colour: 'red', pages: '3' }]);
+    assert.deepEqual((await get('j')).meta, { colour: 'red', pages: '3' });
+  },
+
+  'jobs of a queue with a start timeout are started': async () => {
+    const { worker, next } = makeWorker({ reportStart: true });
+    const seen = [];
+    worker.on('Work', async () => {
+      const { pid, node } = await get('j');
+      seen.push([pid, node]);
+    });
+    await call('CONFIG.SET', 'q-start-timeout', '1000');
+    await worker.put('q', 'Work', {}, { jid: 'j' });
+    await next('completed');
+    await call('CONFIG.UNSET', 'q-start-timeout');
+    assert.deepEqual(seen, [[process.pid, hostname()]]);
+  },
+
+  'a retry without a delay leaves it to the backoff': async () => {
+    const { worker, next } = makeWorker();
+    worker.on('Work', (job) => job.retry());
+    worker.on('Expected', () => { throw new RangeError('full'); }, { retryOn: [RangeError] });
+    for (const klass of ['Work', 'Expected']) {
+      await call('PUT', 'test', 'q', klass, klass, '{}', '0', 'backoff', 'fixed', '1000', '1000');
+      await next('retried');
+      assert.equal((await get(klass)).state, 'scheduled');
+    }
+    assert.equal((await get('Expected')).failure.message.includes('full'), true);
+  },
+
+  'a raw job has bytes': async () => {
+    const { worker, next } = makeWorker();
+    const seen = [];
+    worker.on('Work', (job) => {
+      seen.push(job.data);
+      return job.complete(job.jid === 'new' ? { data: Buffer.from([0xff, 0, 0x65]) } : {});
+    });
+    for (const jid of ['kept', 'new']) {
+      await call('PUT', 'test', 'q', jid, 'Work', '{not JSON', '0', 'raw');
+      await next('completed');
+    }
+    assert.deepEqual(seen.map((data) => data.toString()), ['{not JSON', '{not JSON']);
+    assert.equal((await get('kept')).data, '{"base64":"e25vdCBKU09O"}');
+    assert.equal((await get('new')).data, '{"base64":"/wBl"}');
   },
 
   'queues are served in order, or in turn': async () => {
@@ -490,7 +565,7 @@ const checks = {
     await next('started');
     await restart(() => call('INFO', 'server'), 'SIGKILL');
     await next('completed');
-    assert((await get('j')).history.some(({ percent }) => percent === 50));
+    assert.equal((await get('j')).progress, 50);
   },
 
   'a worker waits for a place if the server is full': async () => {
@@ -802,8 +877,12 @@ const checks = {
   'jobs run without a server in test mode': async () => {
     const worker = new Worker({ queues: ['q', 'next'], test: true });
     worker.on('Send', async (job) => {
+      await job.start();
       await job.progress(50, 'half');
+      await job.setMeta({ colour: 'red', size: 2 });
+      await job.deleteMeta('size');
       await worker.put('q', 'Count', { n: 1 }, { jid: 'count' });
+      await job.complete({ result: 'sent' });
     });
     worker.on('Count', (job) => {
       if (job.attempt < 3) {
@@ -823,7 +902,9 @@ const checks = {
     ]);
     assert(runs[0].error instanceof RangeError);
     assert.equal(runs[0].failure.group, 'RangeError');
-    assert.deepEqual(runs[1].history, [{ what: 'progress', percent: 50, note: 'half' }]);
+    const { progress, note, meta, result, pid } = runs[1];
+    assert.deepEqual([progress, note, meta, result, pid],
+      [50, 'half', { colour: 'red' }, 'sent', process.pid]);
     const { state, data, queue } = runs[5];
     assert.deepEqual([state, data, queue], ['complete', { n: 3 }, 'next']);
     await worker.put('q', 'Bad');
