@@ -126,6 +126,31 @@ static bool check_recurring(const struct export_run *run)
 	return false;
 }
 
+static void note(void *arg, struct qless_str json)
+{
+	exportable_note(arg, json);
+}
+
+/* Say what of the jobs is lost. Their keys do not show it, but native commands do. */
+static bool tell_losses(struct export_run *run)
+{
+	static const struct qless_str commands[] = { STR_INIT("GET"), STR_INIT("RECUR.GET") };
+	struct exportable_losses losses = { .counts = { 0 } };
+	bool ok = true;
+
+	for (int i = 0; ok && i < 2; i++) {
+		size_t count;
+		struct qless_str *jids = exportable_find_jids(&run->keys, i == 1, &count);
+
+		ok = peer_ask_each(run->source, commands[i], jids, count, note, &losses);
+		free(jids);
+	}
+	if (!ok)
+		return complain(run, run->source);
+	exportable_print(&losses, stdout);
+	return true;
+}
+
 static enum program_result move(struct export_run *run)
 {
 	enum program_result result = PROGRAM_DONE;
@@ -137,6 +162,8 @@ static enum program_result move(struct export_run *run)
 		puts("limits are not moved: qless has none, so its workers would not obey them");
 	if (!check_recurring(run))
 		return PROGRAM_REFUSED;
+	if (!tell_losses(run))
+		return PROGRAM_TROUBLE;
 	if (!run->quick) {
 		if (!compare_with(run, run->source, "reading again",
 				  "keys changed while they were read, nothing was written. Stop "

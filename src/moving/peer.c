@@ -164,6 +164,27 @@ bool peer_has_limits(struct peer *peer)
 	return reply != NULL && has_limits(reply);
 }
 
+bool peer_ask_each(struct peer *peer, struct qless_str command, const struct qless_str *names,
+		   size_t count, peer_text_fn *each, void *arg)
+{
+	for (size_t begin = 0; begin < count && peer->error[0] == '\0';) {
+		size_t left = count - begin;
+		size_t end = begin + (left < peer->options.batch ? left : peer->options.batch);
+
+		for (size_t i = begin; i < end; i++)
+			SEND(peer, command, names[i]);
+		for (; begin < end; begin++) {
+			const struct client_reply *reply = get_any_reply(peer);
+
+			if (reply == NULL)
+				return false;
+			if (reply->type == CLIENT_REPLY_STRING)
+				each(arg, client_reply_str(reply));
+		}
+	}
+	return peer->error[0] == '\0';
+}
+
 /* ---- reading ---- */
 
 static void ask_content(struct peer *peer, const struct key *key, size_t first)

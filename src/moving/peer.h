@@ -46,6 +46,13 @@ bool peer_count_keys(struct peer *peer, uint64_t *ret_count);
  * a peer without such commands. */
 bool peer_has_limits(struct peer *peer);
 
+/* Called with a reply that is a text. */
+typedef void peer_text_fn(void *arg, struct qless_str text);
+
+/* Ask the same command about each name. Other replies, such as errors, are ignored. */
+bool peer_ask_each(struct peer *peer, struct qless_str command, const struct qless_str *names,
+		   size_t count, peer_text_fn *each, void *arg);
+
 /* Called with each key; takes ownership of it. */
 typedef void peer_key_fn(void *arg, struct key *key);
 /* Called after each batch. */

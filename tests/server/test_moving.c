@@ -225,6 +225,43 @@ static void export_does_not_overwrite_keys(void)
 	TEST_ASSERT_EQUAL_STRING("1", ask(redis, "DBSIZE"));
 }
 
+static void export_warns_of_what_qless_lacks(void)
+{
+	static const char *const commands[] = {
+		"PUT w q a k {} 0 unique one backoff fixed 1 60 priority 9",
+		"PUT w q b k {} 0 unique two runtime 30",
+		"PUT w q c k bytes 0 raw",
+		"POP q w1 1",
+		"JOB.START a w1",
+		"JOB.PROGRESS a w1 50 half",
+		"JOB.META b SET colour red",
+		"RECUR q r k {} interval 1000 1000 backoff linear 1 60",
+	};
+	redisContext *c;
+
+	qlessd_start(&q);
+	fill_qlessd();
+	ASSERT_RUN(0, "export", "--from 127.0.0.1:%d --dry-run", q.port);
+	TEST_ASSERT_NULL(strstr(output, "warning"));
+	c = redisConnect("127.0.0.1", q.port);
+	ask(c, "FLUSHALL");
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		ask(c, commands[i]);
+	ASSERT_RUN(0, "export", "--batch 2 --from 127.0.0.1:%d --to 127.0.0.1:%d", q.port,
+		   redis_port);
+	ASSERT_SAID("warning: jobs have what qless lacks");
+	ASSERT_SAID("\n  unique: 2; the keys are not moved\n");
+	ASSERT_SAID("\n  backoff: 2; it is not moved\n");
+	ASSERT_SAID("\n  runtime: 1;");
+	ASSERT_SAID("\n  raw: 1; the data becomes JSON with the bytes in base64\n");
+	ASSERT_SAID("\n  started: 1;");
+	ASSERT_SAID("\n  progress: 1;");
+	ASSERT_SAID("\n  note: 1;");
+	ASSERT_SAID("\n  meta: 1;");
+	TEST_ASSERT_NULL(strstr(output, "\n  result"));
+	redisFree(c);
+}
+
 static void export_refuses_recurring_jobs_that_qless_lacks(void)
 {
 	redisContext *c;
@@ -377,6 +414,7 @@ int main(int argc, char **argv)
 	RUN(import_does_not_overwrite_a_log);
 	RUN(import_refuses_the_directory_of_a_running_qlessd);
 	RUN(export_does_not_overwrite_keys);
+	RUN(export_warns_of_what_qless_lacks);
 	RUN(export_refuses_recurring_jobs_that_qless_lacks);
 	RUN(a_dry_run_writes_nothing);
 	RUN(findings_are_reported_and_refused_with_strict);
