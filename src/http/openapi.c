@@ -381,6 +381,23 @@ static void put_tag(struct buf *b, const struct route *route)
 	put(b, "\"]");
 }
 
+/* The commands that the route may run. */
+static void put_commands(struct buf *b, const struct route *route)
+{
+	put_name(b, "x-commands");
+	put(b, "[");
+	put_string(b, route->command);
+	if (route->waiting != NULL) {
+		put_comma(b);
+		put_string(b, route->waiting);
+	}
+	if (route->many != NULL) {
+		put_comma(b);
+		put_string(b, route->many);
+	}
+	put(b, "]");
+}
+
 static void put_operation(struct buf *b, const struct route *route)
 {
 	struct qless_str method = http_method_name(route->method);
@@ -393,6 +410,7 @@ static void put_operation(struct buf *b, const struct route *route)
 	put_operation_id(b, route);
 	put_tag(b, route);
 	put_member(b, "summary", route->summary);
+	put_commands(b, route);
 	put_parameters(b, route);
 	put_body(b, route);
 	put_responses(b, route);

@@ -117,4 +117,6 @@ EXAMPLES = {
         before=["put me push j1 Call {} 0", "put me push j2 Call {} 0"],
     ),
     "A PUSHER OF SHORT TASKS #22": Shell(),
+    "A PUSHER OF SHORT TASKS #23": Shell(),
+    "A PUSHER OF SHORT TASKS #24": Shell(),
 }

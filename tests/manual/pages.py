@@ -74,7 +74,7 @@ def read_examples(path):
         examples.append(Example(name, number, lines))
 
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if line == ".Ed":
+        if line == ".Ed" and display is not None:
             add(begin, display)
             display = None
         elif display is not None:
