@@ -1,10 +1,11 @@
-"""usage: manual.py DESCRIPTION [PAGE]
+"""usage: manual.py DESCRIPTION [--write] PAGE
 
-Compares the routes in a manual page with those in a description of the API. Without a page, prints
-the part of the page that is about them. DESCRIPTION is a program that prints the document.
+Compares the routes in a manual page with those in a description of the API, or writes them to the
+page. DESCRIPTION is the program test_http_openapi, which prints the document.
 """
 
 import json
+import pathlib
 import subprocess
 import sys
 import textwrap
@@ -92,15 +93,16 @@ def main():
     description = json.loads(subprocess.run(
         [sys.argv[1], "--print"], capture_output=True, check=True).stdout)
     expected = text_of(description)
-    if len(sys.argv) < 3:
-        sys.stdout.write(expected)
-        return 0
-    with open(sys.argv[2], encoding="utf-8") as page:
-        text = page.read()
+    page = pathlib.Path(sys.argv[-1])
+    text = page.read_text(encoding="utf-8")
     if expected in text:
         return 0
-    print(f"{sys.argv[2]} has other routes than the server. Replace them by the output of "
-          f"tests/http/manual.py {sys.argv[1]}", file=sys.stderr)
+    if "--write" in sys.argv:
+        before, rest = text.split(BEGIN)
+        page.write_text(before + expected + rest.split(END)[1], encoding="utf-8")
+        return 0
+    print(f"{page} has other routes than the server. Run: python3 tests/http/manual.py "
+          f"{sys.argv[1]} --write {page}", file=sys.stderr)
     return 1
 
 
