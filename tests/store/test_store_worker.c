@@ -568,6 +568,65 @@ static void a_worker_without_a_name_gets_one_of_its_own(void)
 	end_worker(b);
 }
 
+/* ---- jobs that are kept ---- */
+
+static bool is_gone(const char *jid)
+{
+	struct qless_store_job *job;
+	int rc = qless_store_get(store, qless_text(jid), &job, &error);
+
+	TEST_ASSERT_TRUE_MESSAGE(rc >= 0, error.text);
+	if (rc == 1)
+		qless_store_job_free(job);
+	return rc == 0;
+}
+
+static void fail_job(struct qless_store_worker *worker, const char *jid)
+{
+	struct qless_store_job *job;
+
+	put_job("mail", jid, 0);
+	job = next_job(worker, "mail");
+	MUST(qless_store_fail(job, qless_text("refused"), qless_text("550"), qless_text(""),
+			      &error));
+	qless_store_job_free(job);
+}
+
+static void the_oldest_failed_jobs_are_deleted(void)
+{
+	struct qless_store_worker *worker = start_worker("w1");
+	char jid[16];
+
+	for (int i = 0; i < 30; i++) {
+		snprintf(jid, sizeof jid, "j%d", i);
+		fail_job(worker, jid);
+	}
+	tell("CONFIG.SET failed-history-count 10");
+	WAIT_UNTIL(is_gone("j19"));
+	TEST_ASSERT_FALSE(is_gone("j20"));
+	TEST_ASSERT_EQUAL_INT64(20, read_figure("failed_swept"));
+	tell("CONFIG.SET failed-history 0.001");
+	WAIT_UNTIL(is_gone("j29"));
+	end_worker(worker);
+}
+
+static void complete_jobs_are_deleted_when_their_time_is_over(void)
+{
+	struct qless_store_worker *worker = start_worker("w1");
+	struct qless_store_job *job;
+
+	tell("PUT me mail short Send {} 0 priority 1 retain 0.01");
+	tell("PUT me mail long Send {} 0 retain 1000");
+	for (int i = 0; i < 2; i++) {
+		job = next_job(worker, "mail");
+		MUST(qless_store_complete(job, NULL, &error));
+		qless_store_job_free(job);
+	}
+	WAIT_UNTIL(is_gone("short"));
+	expect_state("complete", "long");
+	end_worker(worker);
+}
+
 static void run_all(int argc, char **argv)
 {
 	RUN(a_worker_completes_fails_and_retries_jobs);
@@ -594,6 +653,8 @@ static void run_all(int argc, char **argv)
 	RUN(a_job_whose_hand_over_was_lost_comes_with_the_next_call);
 	RUN(a_worker_may_resume_the_jobs_of_an_earlier_one);
 	RUN(a_worker_without_a_name_gets_one_of_its_own);
+	RUN(the_oldest_failed_jobs_are_deleted);
+	RUN(complete_jobs_are_deleted_when_their_time_is_over);
 }
 
 int main(int argc, char **argv)
