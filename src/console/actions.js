@@ -114,7 +114,8 @@ async function cancel(job) {
     return false;
   }
   return attempt(async () => {
-    await calls.act(job.jid, 'cancel', { with: dependents.map((one) => one.jid) });
+    await calls.act(job.jid, 'cancel',
+      dependents.length ? { with: dependents.map((one) => one.jid) } : {});
     const undo = dependents.length || !can('put') || isBytes(job.jid) ? undefined
       : () => attempt(async () => {
         await calls.putJob(job.queue, likeBefore(job));

@@ -178,7 +178,7 @@ class Shown {
       state: {},
       signal: this.abort.signal,
       refresh: () => this.refresh(),
-      update: () => this.draw(),
+      update: () => current === this && this.data !== undefined && this.draw(),
       go,
     };
     this.stopLive = live.whenStale((event) => page.matters?.(event, this.ctx) ?? true,

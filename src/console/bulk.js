@@ -3,7 +3,7 @@
  */
 import * as calls from './calls.js';
 import { ApiError } from './api.js';
-import { note, requeue } from './actions.js';
+import { note, queueNames, requeue } from './actions.js';
 import { ask, say } from './dialog.js';
 import { gauge } from './chart.js';
 import { h, show } from './dom.js';
@@ -184,7 +184,8 @@ export async function bulk(name, jids) {
   }
   const jobs = plural(jids.length, 'job');
   const values = await ask({ title: `${action.label}: ${jobs}`, danger: action.danger,
-    confirm: `${action.label} ${jobs}`, fields: change ? [change.field] : [],
+    confirm: `${action.label} ${jobs}`,
+    fields: change ? [{ ...change.field, choices: name === 'move' ? await queueNames() : null }] : [],
     body: action.question ? h('p', null, action.question) : null });
   if (!values) {
     return false;

@@ -68,8 +68,6 @@ export const search = (query, signal) => get('/search', query, signal);
 export const failures = (signal) => get('/failures', null, signal);
 export const failureGroup = (group, start, limit, signal) =>
   get(`/failures/${segment(group)}`, { start, limit }, signal);
-export const retryGroup = (group, to, count) =>
-  post(`/failures/${segment(group)}/retry`, { queue: to, count });
 
 /* ---- workers ---- */
 

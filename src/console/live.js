@@ -15,6 +15,9 @@ const REFRESH_MS = 1000;
 const FLOOD = 2000;
 const FLOOD_PAUSE_SECONDS = 60;
 const RETRY_MAX_SECONDS = 30;
+/* Milliseconds after which a hidden page gives up its stream. A browser has six connections to a
+ * server for all of its tabs. */
+const HIDDEN_MS = 5000;
 
 /* The stream: 'following', 'polling', 'lost' (no answer at all), or 'paused' by the user. */
 let state = 'polling';
@@ -24,6 +27,7 @@ let stream = null;
 let wanted = false;
 let failures = 0;
 let retryTimer = 0;
+let hiddenTimer = 0;
 let arrived = 0;
 let arrivedSince = 0;
 let flooded = false;
@@ -154,6 +158,9 @@ async function followOnce(signal) {
 
 async function follow() {
   clearTimeout(retryTimer);
+  if (document.hidden) {
+    return;
+  }
   stream = new AbortController();
   const mine = stream;
   let outcome = 'ended';
@@ -190,16 +197,27 @@ export function start() {
   }
 }
 
-export function stop() {
-  wanted = false;
+function drop() {
   clearTimeout(retryTimer);
-  if (stream) {
-    stream.abort();
-    stream = null;
-  }
-  lastId = '';
+  stream?.abort();
+  stream = null;
   setState('polling');
 }
+
+export function stop() {
+  wanted = false;
+  drop();
+  lastId = '';
+}
+
+document.addEventListener('visibilitychange', () => {
+  clearTimeout(hiddenTimer);
+  if (wanted && document.hidden) {
+    hiddenTimer = setTimeout(drop, HIDDEN_MS);
+  } else if (wanted && !stream) {
+    follow();
+  }
+});
 
 /*
  * Calls `refresh` when something changed that `matters`, at most once a second, and at intervals.

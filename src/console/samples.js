@@ -42,6 +42,7 @@ export function take(info) {
     pops: sum(lines, 'pop_rate_1m'),
     completes: sum(lines, 'complete_rate_1m'),
     fails: sum(lines, 'fail_rate_1m'),
+    oldest: Math.max(0, ...lines.map((line) => Number(line.oldest_wait) || 0)),
     waiting: Number(info.queues?.jobs_waiting ?? 0),
     running: Number(info.queues?.jobs_running ?? 0),
     failed: Number(info.queues?.jobs_failed ?? 0),

@@ -92,7 +92,7 @@ static void assert_has(const char *reply, const char *text)
 	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply, text), reply);
 }
 
-static void there_are_exactly_three_pages(void)
+static void only_the_paths_of_pages_have_pages(void)
 {
 	start();
 	assert_has(get("/healthz"), " 200 OK\r\n");
@@ -809,7 +809,7 @@ static void the_alarms_use_existing_metrics(void)
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
-	RUN(there_are_exactly_three_pages);
+	RUN(only_the_paths_of_pages_have_pages);
 	RUN(only_get_and_head_are_allowed);
 	RUN(large_requests_are_refused);
 	RUN(readyz_reports_a_server_without_memory);

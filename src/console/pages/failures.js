@@ -4,18 +4,15 @@
 import { bulk, collect } from '../bulk.js';
 import * as calls from '../calls.js';
 import { gauge } from '../chart.js';
-import { ask, attempt, say } from '../dialog.js';
 import { h } from '../dom.js';
 import { count, plural } from '../format.js';
-import { queueNames } from '../actions.js';
 import { display } from '../names.js';
 import { can } from '../session.js';
 import { button, empty, pager, path, table, withQuery } from '../ui.js';
 import { jobTable } from './joblist.js';
 
-/* Jobs on a page, and jobs that one request moves back. */
+/* Jobs on a page. */
 const PAGE = 50;
-const MOVED_AT_ONCE = 1000;
 
 const isAboutFailures = (event) => /fail|put|cancel|reset|unfail|delete/.test(event.kind ?? '');
 
@@ -27,26 +24,6 @@ function jidsOf(group) {
   });
 }
 
-/* Moves the whole group to one queue, in portions, without a note in each history. */
-async function moveGroup(group, total, refresh) {
-  const values = await ask({ title: `Move the jobs of ${display(group)}`,
-    confirm: `Move ${plural(total, 'job')}`,
-    body: h('p', null, 'All jobs of the group go to one queue, whatever queue they came from.'),
-    fields: [{ name: 'queue', label: 'Queue', required: true, choices: await queueNames() }] });
-  if (!values) {
-    return;
-  }
-  await attempt(async () => {
-    let moved = 0;
-    for (let left = total; left > 0; left -= MOVED_AT_ONCE) {
-      const answer = await calls.retryGroup(group, values.queue, Math.min(left, MOVED_AT_ONCE));
-      moved += answer.moved;
-    }
-    say(`${plural(moved, 'job')} moved to ${values.queue}.`);
-  });
-  refresh();
-}
-
 async function actOnGroup(name, group, refresh) {
   const jids = await jidsOf(group);
   if (await bulk(name, jids)) {
@@ -54,11 +31,11 @@ async function actOnGroup(name, group, refresh) {
   }
 }
 
-function groupActions(group, total, refresh) {
+function groupActions(group, refresh) {
   return [
     can('requeue') ? button('Retry all', () => actOnGroup('retry', group, refresh),
       { class: 'small', 'aria-label': `Retry all of ${display(group)}` }) : null,
-    can('unfail') ? button('Move all', () => moveGroup(group, total, refresh),
+    can('requeue') ? button('Move all', () => actOnGroup('move', group, refresh),
       { class: 'small', 'aria-label': `Move all of ${display(group)}` }) : null,
     can('cancel') ? button('Cancel all', () => actOnGroup('cancel', group, refresh),
       { class: 'small danger', 'aria-label': `Cancel all of ${display(group)}` }) : null,
@@ -86,7 +63,7 @@ export const failures = {
         { title: 'Part', class: 'wide',
           cell: (row) => gauge(row.jobs / total, `Part of ${row.group}`, 'bad') },
         { title: h('span', { class: 'hidden' }, 'Actions'), class: 'act',
-          cell: (row) => groupActions(row.group, row.jobs, ctx.refresh) },
+          cell: (row) => groupActions(row.group, ctx.refresh) },
       ], rows, { key: (row) => row.group, caption: 'Groups of failures' }),
     ];
   },
@@ -110,7 +87,7 @@ export const failureGroup = {
     const turn = (to) => () => ctx.go(withQuery(path('failures', group), { start: to || '' }));
     return [
       h('div', { class: 'bar' }, h('span', { class: 'dim' }, plural(total, 'failed job')),
-        h('span', { class: 'spring' }), groupActions(group, total, ctx.refresh)),
+        h('span', { class: 'spring' }), groupActions(group, ctx.refresh)),
       jobTable(ctx, jobs, { columns: ['jid', 'klass', 'queue', 'message', 'failed'],
         actions: ['retry', 'move', 'tag', 'cancel'], caption: 'Failed jobs' }),
       pager(`${count(start + 1)} to ${count(Math.min(start + PAGE, total))} of ${count(total)}`,

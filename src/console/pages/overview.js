@@ -116,6 +116,8 @@ function tiles(info) {
     tile('Completed / s', rate(stats('completes')), 'completes', 'good', hint),
     tile('Failed / s', rate(stats('fails')), 'fails', 'bad', hint),
     tile('Waiting', compact(q.jobs_waiting), 'waiting', '', count(q.jobs_waiting)),
+    tile('Oldest wait', stats('oldest') ? duration(stats('oldest')) : '–', 'oldest', '',
+      'How long the oldest waiting job of the largest queues waits'),
     tile('Running', compact(q.jobs_running), 'running', 'good', count(q.jobs_running)),
     tile('Failed jobs', compact(q.jobs_failed), 'failed', 'bad', count(q.jobs_failed)),
     tile('Memory', bytes(memory.used_memory), 'memory', '',

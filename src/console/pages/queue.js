@@ -73,26 +73,31 @@ function histogram(name, part) {
       : 'No job on this day'), bars(items, `${name}: number of jobs by duration`));
 }
 
+/* The days of the queue that was shown last: { of, at, days }. */
+let month = { of: null };
+
+/* Fetches one day after the other, so that other requests of the page do not wait for them. */
 async function fetchDays(ctx, name) {
-  const state = ctx.state;
-  if (state.daysAt && now() - state.daysAt < DAYS_AGE_SECONDS) {
+  if (month.of === identity(name) && now() - month.at < DAYS_AGE_SECONDS) {
     return;
   }
-  state.daysAt = now();
+  const mine = { of: identity(name), at: now(), days: month.of === identity(name) ? month.days : null };
   const today = Math.floor(now() / DAY_SECONDS) * DAY_SECONDS;
+  const days = [];
+  month = mine;
   try {
-    state.days = await Promise.all(Array.from({ length: DAYS }, async (_, i) => {
-      const day = today - (DAYS - 1 - i) * DAY_SECONDS;
+    for (let day = today - (DAYS - 1) * DAY_SECONDS; day <= today; day += DAY_SECONDS) {
       const stats = await calls.stats(name, day, ctx.signal);
-      return { day, done: stats.run.count, failures: stats.failures };
-    }));
+      days.push({ day, done: stats.run.count, failures: stats.failures });
+    }
+    mine.days = days;
     ctx.update();
   } catch {
-    state.daysAt = 0;
+    month = { of: null };
   }
 }
 
-function month(ctx, days) {
+function monthChart(ctx, days) {
   const chosen = Number(ctx.query.day) || days.at(-1).day;
   const items = days.map((one, i) => ({
     value: one.done + one.failures,
@@ -216,7 +221,8 @@ export const queue = {
       listOf(ctx, name, state, list),
       stats ? h('section', { class: 'panel', key: 'statistics' }, h('h2', null, 'Statistics'),
         h('div', { class: 'charts' },
-          ctx.state.days ? month(ctx, ctx.state.days) : h('p', { class: 'dim' }, 'Loading …'),
+          month.of === identity(name) && month.days ? monthChart(ctx, month.days)
+            : h('p', { class: 'dim' }, 'Loading …'),
           histogram('Time to wait', stats.wait), histogram('Time to run', stats.run))) : null,
       options ? optionsPanel(ctx, name, options) : null,
     ];
