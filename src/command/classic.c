@@ -519,6 +519,16 @@ static int walk_text(struct request *req, const char *argument, struct qless_str
 	return fail_json(req, argument, text);
 }
 
+/* Returns whether the text is a flat object, which the unique key of the request may need again. */
+static inline bool is_flat(struct scratch *scratch, struct qless_str text, enum json_kind *ret_kind)
+{
+	if (!json_flat_read(text, &scratch->flat))
+		return false;
+	scratch->flat_text = text;
+	*ret_kind = JSON_OBJECT;
+	return true;
+}
+
 int request_json_text(struct request *req, const char *argument, struct qless_str text,
 		      enum json_kind *ret_kind)
 {
@@ -527,6 +537,7 @@ int request_json_text(struct request *req, const char *argument, struct qless_st
 	struct json_shape shape = { 0 };
 	int rc;
 
+	req->scratch->flat_text.ptr = NULL;
 	if (text.len > max_bytes)
 		return request_fail(req, QLESS_ELIMIT,
 				    "A JSON text is longer than max-data-size (%g bytes)",
@@ -536,7 +547,8 @@ int request_json_text(struct request *req, const char *argument, struct qless_st
 		*ret_kind = shape.kind;
 		return rc;
 	}
-	if (max_depth >= JSON_PLAIN_DEPTH_MAX && json_is_plain(text, ret_kind))
+	if (max_depth >= JSON_PLAIN_DEPTH_MAX &&
+	    (is_flat(req->scratch, text, ret_kind) || json_is_plain(text, ret_kind)))
 		return 0;
 	if (json_is_deeper(text, max_depth))
 		return fail_depth(req);

@@ -326,19 +326,35 @@ static void keep_raw(struct request *req, enum term_user user, struct qless_put 
 		term_add_raw(req, &put->terms);
 }
 
+/* Whether the put has the option `unique` in lower case, and no other one, as most puts that have
+ * terms. */
+static inline bool has_only_unique(const struct request *req)
+{
+	return req->nargs == 8 && req->form == REQUEST_NATIVE &&
+	       str_equal(req->args[6], STR("unique"));
+}
+
+static int decode_options(struct request *req, enum term_user user, struct qless_put *put)
+{
+	struct put_options options;
+	int rc;
+
+	if (has_only_unique(req))
+		return term_options_decode_unique(req, &req->args[7], &put->terms);
+	rc = read_put_options(req, 6, user, &options);
+	return rc < 0 ? rc : put_options_decode(req, &options, put);
+}
+
 /* `user` is the kind of the command. */
 static int decode_put_of(struct request *req, struct operation *op, enum term_user user)
 {
-	struct put_options options;
 	int rc;
 
 	op->kind = OPERATION_PUT;
 	op->put = (struct qless_put){ 0 };
 	rc = decode_put_args(req, &op->put);
-	if (rc == 0 && request_has(req, 6)) {
-		rc = read_put_options(req, 6, user, &options);
-		rc = rc < 0 ? rc : put_options_decode(req, &options, &op->put);
-	}
+	if (rc == 0 && request_has(req, 6))
+		rc = decode_options(req, user, &op->put);
 	if (rc == 0)
 		keep_raw(req, user, &op->put);
 	if (rc == 0 && op->put.terms != NULL)
@@ -767,6 +783,7 @@ static int keep_data(struct request *req, struct qless_complete *complete)
 	struct qless_job_info info;
 
 	complete->data = STR("");
+	req->scratch->flat_text.ptr = NULL;
 	if (job == NULL)
 		return 0;
 	qless_job_read(job, &info);

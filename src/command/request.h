@@ -20,6 +20,7 @@
 #include "command/command.h"
 #include "command/json.h"
 #include "util/buf.h"
+#include "util/json_flat.h"
 #include "util/str.h"
 
 struct acl;
@@ -80,6 +81,9 @@ struct scratch {
 	struct buf denied; /* the queue, job, key or channel that the user may not use */
 	struct decoded decoded;
 	struct qless_args_room *args_room; /* NULL before its first use */
+	struct json_flat flat;		   /* of flat_text */
+	struct qless_str flat_text;	   /* the last text that request_json_text() checked, if it
+					    * is a flat object; otherwise the pointer is NULL */
 };
 
 void scratch_init(struct scratch *scratch);

@@ -209,6 +209,19 @@ struct qless_str term_unique_text(struct qless_str key, char room[TERM_ARGS_TEXT
 	return str_make(room, TERM_ARGS_TEXT_BYTES);
 }
 
+/* The key of data that the request has checked. Most is a flat object, and has been taken apart. */
+static inline struct qless_str make_checked_key(struct request *req, struct qless_str klass,
+						struct qless_str data, bool is_raw)
+{
+	const struct scratch *scratch = req->scratch;
+	bool is_flat = scratch->flat_text.ptr == data.ptr && scratch->flat_text.len == data.len;
+	char *to = req->scratch->decoded.args_key;
+
+	if (is_flat && !is_raw && unique_make_flat_key(klass, data.ptr, &scratch->flat, to))
+		return str_make(to, QLESS_ARGS_KEY_BYTES);
+	return term_unique_make(req, klass, data, is_raw);
+}
+
 /* Check that a user that may not use all queues may use that of the holder of the key. */
 static int check_holder(struct request *req, struct qless_str key, bool replaces)
 {
@@ -229,7 +242,7 @@ int term_unique_decode(struct request *req, const struct qless_terms *terms, str
 	if (terms == NULL || !terms->has_unique)
 		return 0;
 	if (terms->unique.key.len == 0)
-		req->scratch->decoded.terms.unique.key = term_unique_make(req, klass, data, is_raw);
+		req->scratch->decoded.terms.unique.key = make_checked_key(req, klass, data, is_raw);
 	unique_prefetch(req->engine, terms->unique.key);
 	return check_holder(req, terms->unique.key, terms->unique.replace);
 }
@@ -344,6 +357,16 @@ int term_options_decode(struct request *req, const struct term_options *options,
 		rc = request_fail(req, QLESS_EBADARG, "Option \"%s\" needs the option \"unique\"",
 				  find_lonely(options));
 	return rc;
+}
+
+int term_options_decode_unique(struct request *req, const struct qless_str *value,
+			       const struct qless_terms **ret_terms)
+{
+	struct qless_terms *terms = &req->scratch->decoded.terms;
+
+	*terms = (struct qless_terms){ 0 };
+	*ret_terms = terms;
+	return decode_unique(req, value, terms);
 }
 
 static struct qless_terms *need_terms(struct request *req, const struct qless_terms **terms)

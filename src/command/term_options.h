@@ -66,6 +66,9 @@ bool term_option_is(struct qless_str word);
  * Fails like a decoder. */
 int term_options_decode(struct request *req, const struct term_options *options,
 			const struct qless_terms **ret_terms);
+/* Decode the option `unique` of a put that has no other option. */
+int term_options_decode_unique(struct request *req, const struct qless_str *value,
+			       const struct qless_terms **ret_terms);
 
 /* Whether the options of a native command from argument `first` on contain `raw`. The data is
  * checked before the options are read. */

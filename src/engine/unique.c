@@ -66,6 +66,13 @@ void qless_args_key(struct qless_args_room *room, struct qless_str klass, struct
 	json_hash_value(klass, data, &room->value, (unsigned char *)ret_key + 1);
 }
 
+bool unique_make_flat_key(struct qless_str klass, const char *data, const struct json_flat *flat,
+			  char ret_key[QLESS_ARGS_KEY_BYTES])
+{
+	ret_key[0] = ARGS_MARK;
+	return json_hash_flat(klass, data, flat, (unsigned char *)ret_key + 1);
+}
+
 bool qless_is_args_key(struct qless_str key)
 {
 	return key.len == QLESS_ARGS_KEY_BYTES && key.ptr[0] == ARGS_MARK;

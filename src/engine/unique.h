@@ -18,6 +18,7 @@
 #include "qless.h"
 #include "util/hash.h"
 
+struct json_flat;
 struct qless_job;
 
 struct unique_key {
@@ -34,6 +35,11 @@ struct unique_claim {
 	double ends;
 	enum qless_until until;
 };
+
+/* Make the key that qless_args_key() makes of data that was read as a flat object. Returns false if
+ * only that can make it. */
+bool unique_make_flat_key(struct qless_str klass, const char *data, const struct json_flat *flat,
+			  char ret_key[QLESS_ARGS_KEY_BYTES]);
 
 struct qless_str unique_key_text(const struct hash_node *node);
 

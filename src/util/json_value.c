@@ -376,59 +376,25 @@ static inline struct cursor put_value(struct json_value_room *room, struct curso
 	return put_ends(room, c);
 }
 
-/* ---- plain objects ---- */
+/* ---- flat objects ---- */
 
-/* Most data is a small object whose members are strings without escapes, and small whole numbers.
- * It is read in one go, and its members are copied once, into their order. */
+/* Most data is a flat object. Its members are copied once, into their order. */
 
-/* Bytes and members of a plain object, and bytes of the label. */
-#define PLAIN_BYTES   512
-#define PLAIN_MEMBERS 12
-#define PLAIN_LABEL   128
+/* Bytes of the longest label of a flat object. */
+#define FLAT_LABEL 128
+/* Bytes that wire_put_bytes() may write after a short text. */
+#define SPARE_BYTES 8
 
-/* A name, a colon and a value. Small, because members move while they are put in order. */
-struct plain_member {
+/* Small, because members move while they are put in order. */
+struct flat_member {
 	uint64_t head;
-	uint32_t at; /* in the text */
-	uint32_t len;
+	const struct json_flat_member *member;
 };
 
-/* Returns the bytes of a string with its quotes; 0 if it has escapes. */
-static inline size_t skip_plain_string(const char *begin)
-{
-	for (const char *at = begin + 1;; at += BLOCK_BYTES) {
-		block b = block_load(at);
-		unsigned marks = block_marks((block)(b == '"') | (block)(b == '\\'));
-
-		if (marks == 0)
-			continue;
-		at += __builtin_ctz(marks);
-		return *at == '"' ? (size_t)(at + 1 - begin) : 0;
-	}
-}
-
-/* Returns the bytes of a value that is written as its text is; 0 for other values. */
-static inline size_t skip_plain_value(const char *begin)
-{
-	const char *at = begin;
-
-	if (*at == '"')
-		return skip_plain_string(at);
-	at += *at == '-';
-	if (!is_digit(*at))
-		return 0;
-	while (is_digit(*at))
-		at++;
-	if (*at == '.' || (*at | 0x20) == 'e' || !is_kept(begin, at))
-		return 0;
-	return (size_t)(at - begin);
-}
-
 /* Inserts a member in its order. Returns false if the heads of two names are equal. */
-static inline bool insert_plain(struct plain_member *members, size_t count,
-				struct plain_member member)
+static inline bool insert_flat(struct flat_member *members, size_t count, struct flat_member member)
 {
-	struct plain_member *to = members + count;
+	struct flat_member *to = members + count;
 
 	for (; to > members && to[-1].head > member.head; to--)
 		*to = to[-1];
@@ -436,87 +402,65 @@ static inline bool insert_plain(struct plain_member *members, size_t count,
 	return to == members || to[-1].head != member.head;
 }
 
-/* Moves a name to before the colon and the value that belong to it. Returns its new place. */
-static __attribute__((noinline)) char *join_member(char *name, size_t len, char *value)
+/* Orders the members. Returns false if the heads of two names are equal. */
+static inline bool order_flat(const char *text, const struct json_flat *flat,
+			      struct flat_member members[JSON_FLAT_MEMBERS])
 {
-	value[-1] = ':';
-	return memmove(value - 1 - len, name, len);
+	for (unsigned i = 0; i < flat->count; i++) {
+		const struct json_flat_member *m = &flat->members[i];
+		const unsigned char *name = (const unsigned char *)text + m->name;
+		uint64_t head = wire_get_word(name, (size_t)m->name_end - m->name);
+
+		if (!insert_flat(members, i, (struct flat_member){ __builtin_bswap64(head), m }))
+			return false;
+	}
+	return true;
 }
 
-/* Most texts have no white space here. */
-static inline char *skip_rare_blanks(char *at, char next)
+static inline char *put_bytes(char *to, const char *from, const char *end)
 {
-	return __builtin_expect(*at == next, 1) ? at : at + (skip_blanks(at) - at);
-}
+	size_t len = (size_t)(end - from);
 
-/* Reads the members of the object that the text is, which may change. Returns their number; 0 if
- * the object is not plain. */
-static inline size_t read_plain(char *text, struct plain_member *members)
-{
-	char *at = text, *name, *value;
-	size_t count = 0, len;
-
-	do {
-		name = skip_rare_blanks(at + 1, '"');
-		if (*name != '"' || count == PLAIN_MEMBERS)
-			return 0;
-		len = skip_plain_string(name);
-		if (len == 0)
-			return 0;
-		value = skip_rare_blanks(skip_rare_blanks(name + len, ':') + 1, '"');
-		at = value + skip_plain_value(value);
-		if (at == value)
-			return 0;
-		if (__builtin_expect(value != name + len + 1, 0))
-			name = join_member(name, len, value);
-		if (!insert_plain(members, count++,
-				  (struct plain_member){ head_of(name, len),
-							 (uint32_t)(name - text),
-							 (uint32_t)(at - name) }))
-			return 0;
-		at = skip_rare_blanks(at, ',');
-	} while (*at == ',');
-	return count;
-}
-
-/* Copies bytes in blocks: a few bytes more are read and written. Returns the end of the copy. */
-static inline char *copy_blocks(char *to, const char *from, size_t len)
-{
-	size_t done = 0;
-
-	do {
-		block b = block_load(from + done);
-
-		memcpy(to + done, &b, BLOCK_BYTES);
-		done += BLOCK_BYTES;
-	} while (done < len);
+	wire_put_bytes((unsigned char *)to, (const unsigned char *)from, len);
 	return to + len;
 }
 
-/* Hashes a label and a plain object. Returns false, and leaves the rest to the caller, if the
- * object is not plain. */
-static bool hash_plain(struct qless_str label, struct qless_str text,
-		       unsigned char ret_hash[HASH_WIDE_BYTES])
+/* Writes a name, a colon and a value. Returns NULL if the value is a number that is not written as
+ * it is. */
+static inline char *put_flat(char *to, const char *text, const struct json_flat_member *m)
 {
-	struct plain_member members[PLAIN_MEMBERS];
-	char padded[PLAIN_BYTES + PADDING];
-	char out[LENGTH_BYTES + PLAIN_LABEL + 1 + PLAIN_BYTES + BLOCK_BYTES];
-	char *to = out + LENGTH_BYTES;
-	size_t count;
+	const char *value = text + m->value, *end = text + m->value_end;
 
-	if (text.len == 0 || *text.ptr != '{' || text.len > PLAIN_BYTES || label.len > PLAIN_LABEL)
-		return false;
-	memcpy(padded, text.ptr, text.len);
-	memset(padded + text.len, 0, PADDING);
-	count = read_plain(padded, members);
-	if (count == 0)
+	if (*value != '"') {
+		if (*value == 't' || *value == 'f' || *value == 'n')
+			end = value + 1;
+		else if (!is_kept(value, end))
+			return NULL;
+	}
+	if (m->value == m->name_end + 1)
+		return put_bytes(to, text + m->name, end);
+	to = put_bytes(to, text + m->name, text + m->name_end);
+	*to++ = ':';
+	return put_bytes(to, value, end);
+}
+
+bool json_hash_flat(struct qless_str label, const char *text, const struct json_flat *flat,
+		    unsigned char ret_hash[HASH_WIDE_BYTES])
+{
+	struct flat_member members[JSON_FLAT_MEMBERS];
+	char out[LENGTH_BYTES + FLAT_LABEL + 1 + JSON_FLAT_BYTES + SPARE_BYTES];
+	char *to = out + LENGTH_BYTES;
+
+	if (label.len > FLAT_LABEL || flat->has_fraction || !order_flat(text, flat, members))
 		return false;
 	wire_put_u32((unsigned char *)out, (uint32_t)label.len);
-	memcpy(to, label.ptr, label.len);
-	to += label.len;
+	to = put_bytes(to, label.ptr, label.ptr + label.len);
 	*to++ = '{';
-	for (const struct plain_member *m = members; m < members + count; m++)
-		to = copy_blocks(to, padded + m->at, m->len);
+	for (unsigned i = 0; i < flat->count; i++) {
+		to = put_flat(to, text, members[i].member);
+		if (to == NULL)
+			return false;
+	}
 	hash_bytes_wide(str_make(out, (size_t)(to - out)), ret_hash);
 	return true;
 }
@@ -553,11 +497,12 @@ static char *put_label(struct json_value_room *room, struct qless_str label)
 void json_hash_value(struct qless_str label, struct qless_str text, struct json_value_room *room,
 		     unsigned char ret_hash[HASH_WIDE_BYTES])
 {
+	struct json_flat flat;
 	struct cursor c;
 	bool is_leaf;
 
 	assert(text.len > 0);
-	if (hash_plain(label, text, ret_hash))
+	if (json_flat_read_valid(text, &flat) && json_hash_flat(label, text.ptr, &flat, ret_hash))
 		return;
 	assert(room->level_count == 0 && room->member_count == 0);
 	assert(label.len <= UINT32_MAX && text.len <= JSON_VALUE_BYTES_MAX);

@@ -17,10 +17,12 @@
 #ifndef UTIL_JSON_VALUE_H
 #define UTIL_JSON_VALUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/buf.h"
 #include "util/hash.h"
+#include "util/json_flat.h"
 #include "util/str.h"
 
 struct json_member;
@@ -52,5 +54,10 @@ void json_value_room_done(struct json_value_room *room);
  * process, so it may be stored. The text must be valid JSON of at most JSON_VALUE_BYTES_MAX. */
 void json_hash_value(struct qless_str label, struct qless_str text, struct json_value_room *room,
 		     unsigned char ret_hash[HASH_WIDE_BYTES]);
+
+/* Computes the hash of a label and of a flat object that was read from the text. Returns false if
+ * it is left to json_hash_value(). */
+bool json_hash_flat(struct qless_str label, const char *text, const struct json_flat *flat,
+		    unsigned char ret_hash[HASH_WIDE_BYTES]);
 
 #endif

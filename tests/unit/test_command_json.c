@@ -1,10 +1,11 @@
 /*
- * json_is_plain() and json_walk() against yyjson. If a text is plain, yyjson must accept it, and
- * json_walk() must accept the texts that yyjson accepts, and no others.
+ * json_is_plain(), json_flat_read() and json_walk() against yyjson. If a text is plain or flat,
+ * yyjson must accept it, and json_walk() must accept the texts that yyjson accepts, and no others.
  */
 #include "unit.h"
 
 #include "command/json.h"
+#include "util/json_flat.h"
 
 #define ROUNDS 300000
 
@@ -143,6 +144,41 @@ static void changed_plain_text_is_json(void)
 	}
 }
 
+/* Whether the text is a flat object. Fails if it is that and not a JSON object. */
+static bool is_flat(struct qless_str text)
+{
+	struct json_flat flat;
+	enum json_kind kind;
+
+	if (!json_flat_read(text, &flat))
+		return false;
+	if (!json_check(text, &kind, &error) || kind != JSON_OBJECT || flat.count == 0)
+		TEST_FAIL_MESSAGE(text.ptr);
+	return true;
+}
+
+static void changed_flat_text_is_json(void)
+{
+	static const char whole[] =
+		"{\"id\":170, \"name\": \"a name that is quite long\",\"\":-1.5 ,\"t\":true, "
+		"\"f\" :false,\"n\":null, \"0123456789012345678901234567890123456789\":0}";
+	char text[sizeof whole];
+	size_t found = 0;
+
+	TEST_ASSERT_TRUE(is_flat(str_from(whole)));
+	for (int i = 0; i < ROUNDS; i++) {
+		size_t end = sizeof whole - 1 - draw(2) * draw(sizeof whole - 1);
+
+		memcpy(text, whole, sizeof whole);
+		text[end - 1] = '}';
+		for (unsigned changes = draw(3); changes != 0; changes--)
+			text[draw((unsigned)end)] =
+				draw(2) != 0 ? whole[draw(sizeof whole - 1)] : (char)draw(256);
+		found += is_flat(str_make(text, end));
+	}
+	TEST_ASSERT_GREATER_THAN(ROUNDS / 20, found);
+}
+
 static void the_walk_reads_every_kind_of_string(void)
 {
 	static const char *const pieces[] = {
@@ -258,6 +294,7 @@ int main(int argc, char **argv)
 	RUN(json_is_plain_up_to_a_depth);
 	RUN(random_plain_text_is_json);
 	RUN(changed_plain_text_is_json);
+	RUN(changed_flat_text_is_json);
 	RUN(the_walk_reads_every_kind_of_string);
 	RUN(the_walk_reads_every_kind_of_number);
 	RUN(the_walk_ends_at_its_bounds);
