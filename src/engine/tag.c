@@ -73,9 +73,11 @@ static void tag_recount(struct qless *q, struct tag *tag)
 	free(tag);
 }
 
-static struct tag_list *tags_of(const struct qless_job *job)
+static inline struct tag_list *tags_of(const struct qless_job *job)
 {
-	return job_extra(job) != NULL ? job_extra(job)->tags : NULL;
+	const struct job_extra *extra = job_extra(job);
+
+	return extra != NULL ? extra->tags : NULL;
 }
 
 const struct skipnode *job_find_tag(const struct qless_job *job, const struct tag *tag)
@@ -90,18 +92,16 @@ const struct skipnode *job_find_tag(const struct qless_job *job, const struct ta
 	return NULL;
 }
 
-static void mark_tags(const struct qless_job *job)
+static inline void mark_tags(const struct tag_list *list)
 {
-	struct tag_list *list = tags_of(job);
 	uint32_t i;
 
 	for (i = 0; list != NULL && i < list->count; i++)
 		list->items[i]->tag->mine = list->items[i];
 }
 
-static void unmark_tags(const struct qless_job *job)
+static inline void unmark_tags(const struct tag_list *list)
 {
-	struct tag_list *list = tags_of(job);
 	uint32_t i;
 
 	for (i = 0; list != NULL && i < list->count; i++)
@@ -111,7 +111,7 @@ static void unmark_tags(const struct qless_job *job)
 /* Make room for `count` more tags in the list of the job. */
 static struct tag_list *grow_list(struct qless_job *job, size_t count)
 {
-	struct job_extra *extra = job_need_extra(job);
+	struct job_extra *extra = job_extra(job) != NULL ? job_extra(job) : job_need_extra(job);
 	uint32_t had = extra->tags != NULL ? extra->tags->count : 0;
 
 	extra->tags = mem_realloc(extra->tags,
@@ -187,7 +187,7 @@ void job_set_tags(struct qless *q, struct qless_job *job, const struct qless_str
 		tagging->node.aux++;
 		list->items[list->count++] = tagging;
 	}
-	unmark_tags(job);
+	unmark_tags(list);
 }
 
 void job_refresh_tags(struct qless *q, struct qless_job *job, double now)
@@ -202,9 +202,8 @@ void job_refresh_tags(struct qless *q, struct qless_job *job, double now)
 
 /* Check that the job may have these tags too. A new one that is given twice counts twice. */
 static int check_more_tags(struct qless *q, const struct qless_job *job,
-			   const struct qless_str *tags, size_t count)
+			   const struct tag_list *list, const struct qless_str *tags, size_t count)
 {
-	const struct tag_list *list = tags_of(job);
 	uint64_t had = list != NULL ? list->count : 0;
 	uint64_t added = 0;
 	size_t bytes = 0;
@@ -214,7 +213,7 @@ static int check_more_tags(struct qless *q, const struct qless_job *job,
 	if (had + count <= q->limits.max_tags &&
 	    job->history.len + (had + count) * QLESS_MAX_NAME_BYTES <= q->limits.max_job_bytes)
 		return 0;
-	mark_tags(job);
+	mark_tags(list);
 	for (i = 0; i < count; i++) {
 		const struct tag *tag = tag_find(q, tags[i]);
 
@@ -223,7 +222,7 @@ static int check_more_tags(struct qless *q, const struct qless_job *job,
 		added++;
 		bytes += tags[i].len;
 	}
-	unmark_tags(job);
+	unmark_tags(list);
 	if (added == 0)
 		return 0;
 	rc = limit_check_tags(q, had + added);
@@ -244,13 +243,14 @@ int qless_tag(struct qless *q, double now, struct qless_str jid, const struct ql
 	job = job_find(q, jid);
 	if (job == NULL)
 		return engine_fail_job(q, QLESS_OP_TAG, QLESS_WHY_NO_JOB, jid, STR(""));
-	if (check_more_tags(q, job, tags, count) < 0)
+	list = tags_of(job);
+	if (check_more_tags(q, job, list, tags, count) < 0)
 		return engine_fail_during(q, QLESS_OP_TAG);
 
 	*ret_job = job;
 	if (count == 0)
 		return 0;
-	mark_tags(job);
+	mark_tags(list);
 	list = grow_list(job, count);
 	for (i = 0; i < count; i++) {
 		struct tagging *tagging = touch_tag(q, job, tags[i], now);
@@ -260,7 +260,7 @@ int qless_tag(struct qless *q, double now, struct qless_str jid, const struct ql
 		tagging->node.aux = 1;
 		list->items[list->count++] = tagging;
 	}
-	unmark_tags(job);
+	unmark_tags(list);
 	engine_changed(q);
 	return 0;
 }
@@ -284,7 +284,7 @@ int qless_untag(struct qless *q, double now, struct qless_str jid, const struct 
 	if (list == NULL)
 		return 0;
 	/* The tags that stay keep their mark. */
-	mark_tags(job);
+	mark_tags(list);
 	for (i = 0; i < count; i++) {
 		struct tag *tag = tag_find(q, tags[i]);
 
@@ -302,7 +302,7 @@ int qless_untag(struct qless *q, double now, struct qless_str jid, const struct 
 	if (kept < list->count)
 		engine_changed(q);
 	list->count = kept;
-	unmark_tags(job);
+	unmark_tags(list);
 	if (kept == 0)
 		job_drop_tags(q, job);
 	return 0;
