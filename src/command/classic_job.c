@@ -877,19 +877,22 @@ int classic_complete(struct request *req)
 	return request_strict_operation(req, decode_complete, strict_complete, answer_complete);
 }
 
-static __attribute__((noinline)) int read_fail_options(struct request *req, size_t first,
-						       struct qless_fail *fail)
+/* The data and the options, which most failures have none of. */
+static __attribute__((noinline)) int decode_fail_rest(struct request *req, struct qless_fail *fail)
 {
 	const struct option_slot slots[] = { { STR_INIT("error"), &fail->error, 1 } };
+	size_t first = req->nargs;
+	int rc = 0;
 
-	return options_read(req, first, req->nargs, slots, 1);
+	if (req->form == REQUEST_NATIVE)
+		first = fail_options_at(req->args, req->nargs);
+	if (first > FAIL_DATA_AT)
+		rc = decode_new_data(req, fail->jid, FAIL_DATA_AT, &fail->data);
+	return rc < 0 ? rc : options_read(req, first, req->nargs, slots, 1);
 }
 
 int decode_fail(struct request *req, struct operation *op)
 {
-	bool is_native = req->form == REQUEST_NATIVE;
-	size_t first = is_native ? fail_options_at(req->args, req->nargs) : req->nargs;
-	bool has_data = first > FAIL_DATA_AT;
 	int rc;
 
 	op->kind = OPERATION_FAIL;
@@ -902,10 +905,8 @@ int decode_fail(struct request *req, struct operation *op)
 		rc = request_need(req, 2, "Fail(): Arg \"group\" missing", &op->fail.group);
 	if (rc == 0)
 		rc = request_need(req, 3, "Fail(): Arg \"message\" missing", &op->fail.message);
-	if (rc == 0 && has_data)
-		rc = decode_new_data(req, op->fail.jid, FAIL_DATA_AT, &op->fail.data);
-	if (rc == 0 && first < req->nargs)
-		rc = read_fail_options(req, first, &op->fail);
+	if (rc == 0 && request_has(req, FAIL_DATA_AT))
+		rc = decode_fail_rest(req, &op->fail);
 	return rc;
 }
 

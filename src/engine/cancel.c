@@ -10,6 +10,7 @@
 #include "engine/event.h"
 #include "engine/fail.h"
 #include "engine/job.h"
+#include "engine/klass.h"
 #include "engine/limit.h"
 #include "engine/queue.h"
 #include "engine/run.h"
@@ -78,6 +79,8 @@ static void cancel(struct qless *q, struct qless_job *job)
 	event_canceled(q, job_jid(job), &queue, &worker);
 	if (job->state == QLESS_FAILED)
 		job_forgive(q, job);
+	else
+		job_count_end(q, job, METER_TO_CANCEL);
 	if (job->state == QLESS_RUNNING) {
 		job_end_run(q, job, RUN_CANCELED);
 	} else {

@@ -141,6 +141,7 @@ static enum qless_state finish(struct qless *q, struct qless_job *job, double no
 	double retain = retain_seconds(job);
 
 	event_completed(q, job_jid(job), queue_name(job->queue));
+	job_count_end(q, job, METER_TO_COMPLETE);
 	job_set_queue(q, job, NULL);
 	job_place_as(q, job, QLESS_COMPLETE, now);
 	if (__builtin_expect(retain > 0, 0))

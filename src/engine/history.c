@@ -35,12 +35,7 @@
 
 static unsigned char *bytes(const struct history *h)
 {
-	unsigned char *mem;
-
-	if (h->cap == 0)
-		return (unsigned char *)(uintptr_t)h->room;
-	memcpy(&mem, h->room, sizeof(mem));
-	return mem;
+	return (unsigned char *)(uintptr_t)history_bytes(h);
 }
 
 static struct intern *get_name(const unsigned char **p)
@@ -120,6 +115,46 @@ static const unsigned char *read_entry(const unsigned char *p, struct qless_even
 	return p;
 }
 
+static inline const unsigned char *skip_time(const unsigned char *p, unsigned char kind)
+{
+	if (kind & HISTORY_ODD_TIME)
+		return p + sizeof(double);
+	while (*p++ & 0x80)
+		continue;
+	return p;
+}
+
+/* Read no more than the kind and the references of the entry at `p`. Returns the address of the
+ * next entry. */
+static inline const unsigned char *read_names(const unsigned char *p, enum qless_event_kind *kind,
+					      struct intern *names[2])
+{
+	unsigned char first = *p++;
+
+	*kind = first & (unsigned char)~HISTORY_ODD_TIME;
+	names[0] = names[1] = NULL;
+	p = skip_time(p, first);
+	switch (*kind) {
+	case QLESS_EVENT_FAILED:
+		names[0] = get_name(&p);
+		names[1] = get_name(&p);
+		break;
+	case QLESS_EVENT_PUT:
+	case QLESS_EVENT_POPPED:
+	case QLESS_EVENT_EXHAUSTED:
+		names[0] = get_name(&p);
+		break;
+	case QLESS_EVENT_LOG:
+		get_text(&p);
+		get_text(&p);
+		break;
+	case QLESS_EVENT_DONE:
+	case QLESS_EVENT_TIMED_OUT:
+		break;
+	}
+	return p;
+}
+
 bool history_next(const struct history *h, size_t *cursor, struct qless_event *ret_event)
 {
 	const unsigned char *start = bytes(h);
@@ -137,12 +172,12 @@ void history_each_name(const struct history *h, void (*visit)(void *arg, const s
 {
 	const unsigned char *p = bytes(h);
 	const unsigned char *end = p + h->len;
-	struct qless_event event;
+	enum qless_event_kind kind;
 	struct intern *names[2];
 	int i;
 
 	while (p < end) {
-		p = read_entry(p, &event, names);
+		p = read_names(p, &kind, names);
 		for (i = 0; i < 2; i++) {
 			if (names[i] != NULL)
 				visit(arg, names[i]);
@@ -176,17 +211,17 @@ static __attribute__((noinline)) void drop_entries(struct qless *q, struct histo
 	unsigned char *start = bytes(h);
 	const unsigned char *from;
 	const unsigned char *p;
-	struct qless_event event;
+	enum qless_event_kind kind;
 	struct intern *names[2];
 	size_t gap;
 	uint64_t i;
 
 	/* The first entry always stays. */
 	assert(count < h->count);
-	from = p = read_entry(start, &event, names);
+	from = p = read_names(start, &kind, names);
 	for (i = 0; i < count; i++) {
-		p = read_entry(p, &event, names);
-		unref_names(q, event.kind, names);
+		p = read_names(p, &kind, names);
+		unref_names(q, kind, names);
 	}
 	gap = (size_t)(p - from);
 	memmove(start + (from - start), p, h->len - (size_t)(p - start));
@@ -265,6 +300,17 @@ static inline void put_head(unsigned char *to, enum qless_event_kind kind, uint6
 		 (time & 0xfe00000) << 3;
 	wire_put_u32(to + 1, (uint32_t)groups | 0x80808080);
 	to[USUAL_TIME_BYTES] = (unsigned char)(time >> 28);
+}
+
+double history_first_time(const struct history *h)
+{
+	const unsigned char *p = bytes(h);
+	unsigned char kind;
+
+	if (h->len == 0)
+		return NAN;
+	kind = *p++;
+	return get_time(&p, kind);
 }
 
 /* Begin an entry that takes up to `extra` bytes after its header. Returns the address of these
@@ -366,15 +412,15 @@ size_t history_len_with(const struct qless *q, const struct history *h, struct q
 {
 	uint32_t excess = count_excess(q, h);
 	size_t len = h->len + ENTRY_HEAD_MAX + log_size(what, item);
-	struct qless_event event;
+	enum qless_event_kind kind;
 	struct intern *names[2];
 	const unsigned char *first, *p;
 
 	if (excess == 0)
 		return len;
-	first = p = read_entry(bytes(h), &event, names);
+	first = p = read_names(bytes(h), &kind, names);
 	for (uint32_t i = 0; i < excess; i++)
-		p = read_entry(p, &event, names);
+		p = read_names(p, &kind, names);
 	return len - (size_t)(p - first);
 }
 
@@ -395,12 +441,12 @@ void history_done(struct qless *q, struct history *h)
 {
 	const unsigned char *p = bytes(h);
 	const unsigned char *end = p + h->len;
-	struct qless_event event;
+	enum qless_event_kind kind;
 	struct intern *names[2];
 
 	while (p < end) {
-		p = read_entry(p, &event, names);
-		unref_names(q, event.kind, names);
+		p = read_names(p, &kind, names);
+		unref_names(q, kind, names);
 	}
 	history_discard(h);
 }

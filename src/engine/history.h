@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "qless.h"
+#include "util/wire.h"
 
 struct intern;
 struct queue;
@@ -26,6 +28,40 @@ struct history {
 	unsigned char room[HISTORY_INLINE_BYTES];
 	uint16_t aux; /* for the owner; the history ignores it */
 };
+
+static inline const unsigned char *history_bytes(const struct history *h)
+{
+	const unsigned char *mem;
+
+	if (h->cap == 0)
+		return h->room;
+	memcpy(&mem, h->room, sizeof(mem));
+	return mem;
+}
+
+/* The time of the first entry; NAN if there is none. */
+double history_first_time(const struct history *h);
+
+/* The top bits of the first eight bytes of a history that begins at a usual time, and those of them
+ * that belong to that time. */
+#define HISTORY_USUAL_TOPS  0x0000008080808000
+#define HISTORY_USUAL_BYTES 0x0000808080808080
+
+/* history_first_time(), for a caller that needs it for each job. Nearly all times are varints of
+ * five bytes, and are read without a loop. */
+static inline double history_since(const struct history *h)
+{
+	uint64_t head;
+
+	if (__builtin_expect(h->len < sizeof(head), 0))
+		return history_first_time(h);
+	head = wire_get_u64(history_bytes(h));
+	if (__builtin_expect((head & HISTORY_USUAL_BYTES) != HISTORY_USUAL_TOPS, 0))
+		return history_first_time(h);
+	return (double)wire_unzigzag((head >> 8 & 0x7f) | (head >> 9 & 0x3f80) |
+				     (head >> 10 & 0x1fc000) | (head >> 11 & 0xfe00000) |
+				     (head >> 12 & 0x7f0000000));
+}
 
 void history_append_put(struct qless *q, struct history *h, double now, struct queue *queue);
 void history_append_popped(struct qless *q, struct history *h, double now, struct intern *worker);

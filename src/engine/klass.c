@@ -73,12 +73,9 @@ void job_count_run(struct qless *q, const struct qless_job *job, double seconds)
 	meter_complete(&job->queue->meter, klass_meter(q, job), seconds, count_attempts(job));
 }
 
-void job_count_fail(struct qless *q, const struct qless_job *job)
+void job_count_end(struct qless *q, const struct qless_job *job, enum meter_end end)
 {
-	size_t cursor = 0;
-	struct qless_event first;
+	struct meter *klass = klass_meter(q, job);
 
-	if (!history_next(&job->history, &cursor, &first))
-		first.when = q->now;
-	meter_fail(&job->queue->meter, klass_meter(q, job), q->now - first.when);
+	meter_end(&job->queue->meter, klass, end, q->now - history_since(&job->history));
 }

@@ -68,15 +68,28 @@ void meter_complete(struct meter *queue, struct meter *klass, double seconds, do
 	add_duration(&klass->run, bucket, seconds);
 }
 
-void meter_fail(struct meter *queue, struct meter *klass, double seconds)
+static inline void add_to_sum(struct meter_sum *sum, double seconds)
+{
+	sum->count++;
+	sum->sum += seconds;
+}
+
+void meter_end(struct meter *queue, struct meter *klass, enum meter_end end, double seconds)
 {
 	seconds = clamp(seconds);
-	queue->counts[METER_FAIL]++;
-	klass->counts[METER_FAIL]++;
-	queue->to_fail.count++;
-	klass->to_fail.count++;
-	queue->to_fail.sum += seconds;
-	klass->to_fail.sum += seconds;
+	add_to_sum(&queue->ends[end], seconds);
+	add_to_sum(&klass->ends[end], seconds);
+}
+
+struct meter_sum meter_lifetime(const struct meter *meter)
+{
+	struct meter_sum sum = { 0 };
+
+	for (int end = 0; end < METER_ENDS; end++) {
+		sum.count += meter->ends[end].count;
+		sum.sum += meter->ends[end].sum;
+	}
+	return sum;
 }
 
 static void add_durations(struct meter_durations *to, const struct meter_durations *from)
@@ -95,8 +108,10 @@ void meter_add(struct meter *to, const struct meter *from)
 	}
 	add_durations(&to->wait, &from->wait);
 	add_durations(&to->run, &from->run);
-	to->to_fail.count += from->to_fail.count;
-	to->to_fail.sum += from->to_fail.sum;
+	for (int end = 0; end < METER_ENDS; end++) {
+		to->ends[end].count += from->ends[end].count;
+		to->ends[end].sum += from->ends[end].sum;
+	}
 	to->attempts += from->attempts;
 }
 

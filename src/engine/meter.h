@@ -1,6 +1,6 @@
 /*
  * Throughput of queues and classes for monitoring: counts since the start, rates, histograms of how
- * long jobs waited and ran, and sums of how long they took to fail, and of attempts.
+ * long jobs waited and ran, and sums of attempts and of the time from the first put to the end.
  *
  * Meters are no part of the state: snapshots do not contain them, and no call depends on them. The
  * statistics of stats.c are by day and by the clocks of clients. Meters only grow, and their rates
@@ -24,6 +24,14 @@ enum meter_event {
 	METER_RETRY, /* a worker gave a job back */
 	METER_LOSE,  /* a lock expired, or TIMEOUT took it */
 	METER_EVENTS,
+};
+
+/* How a job ends. A job that comes back may end more than once. */
+enum meter_end {
+	METER_TO_COMPLETE, /* for good, not to move on to another queue */
+	METER_TO_FAIL,
+	METER_TO_CANCEL, /* before it failed */
+	METER_ENDS,
 };
 
 /* Rates are exponential means over these spans. */
@@ -58,8 +66,8 @@ struct meter {
 	float rates[METER_EVENTS][METER_SPANS];
 	struct meter_durations wait;
 	struct meter_durations run;
-	struct meter_sum to_fail; /* seconds from the first put of a job until it failed */
-	double attempts;	  /* of the jobs that METER_COMPLETE counts */
+	struct meter_sum ends[METER_ENDS]; /* seconds from the first put of a job to its end */
+	double attempts;		   /* of the jobs that METER_COMPLETE counts */
 };
 
 /* How many classes have meters unless meter_set_max_classes() says otherwise. */
@@ -81,10 +89,13 @@ struct klasses {
 /* The upper bound of bucket `i`; INFINITY for the last. */
 double meter_bound(size_t i);
 
-/* Count a pop, a completion or a failure for a queue and for a class. */
+/* Count a pop, a completion or the end of a job for a queue and for a class. */
 void meter_pop(struct meter *queue, struct meter *klass, double seconds);
 void meter_complete(struct meter *queue, struct meter *klass, double seconds, double attempts);
-void meter_fail(struct meter *queue, struct meter *klass, double seconds);
+void meter_end(struct meter *queue, struct meter *klass, enum meter_end end, double seconds);
+
+/* The sum of all ends. */
+struct meter_sum meter_lifetime(const struct meter *meter);
 
 /* Add the counts of a meter that is freed. The rates stay as they are. */
 void meter_add(struct meter *to, const struct meter *from);

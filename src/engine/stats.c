@@ -189,14 +189,25 @@ void stats_record_run(struct qless *q, struct queue *queue, double now, double s
 	engine_changed(q);
 }
 
-void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter)
+static inline void count(struct qless *q, struct stats_day *day, enum counter counter)
 {
-	struct stats_day *day = need_day(queue, stats_day_of(q, now));
-
 	day->counters[counter]++;
 	day->counted[counter] = true;
 	assert(day->counters[COUNTER_FAILED] <= day->counters[COUNTER_FAILURES]);
 	engine_changed(q);
+}
+
+void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter)
+{
+	count(q, need_day(queue, stats_day_of(q, now)), counter);
+}
+
+void stats_count_failure(struct qless *q, struct queue *queue, double now)
+{
+	struct stats_day *day = need_day(queue, stats_day_of(q, now));
+
+	count(q, day, COUNTER_FAILURES);
+	count(q, day, COUNTER_FAILED);
 }
 
 void stats_uncount(struct qless *q, struct queue *queue, double when, enum counter counter)

@@ -48,6 +48,8 @@ double stats_day_of(struct qless *q, double now);
 void stats_record_wait(struct qless *q, struct queue *queue, double now, double seconds);
 void stats_record_run(struct qless *q, struct queue *queue, double now, double seconds);
 void stats_count(struct qless *q, struct queue *queue, double now, enum counter counter);
+/* Count a failure, and that it is one of the failed jobs. */
+void stats_count_failure(struct qless *q, struct queue *queue, double now);
 /* Decrement the counter of the day of `when`, if its statistics still exist. */
 void stats_uncount(struct qless *q, struct queue *queue, double when, enum counter counter);
 void stats_free_days(struct queue *queue);

@@ -79,7 +79,9 @@ static void append_line(struct buf *out, size_t number, const struct busy_class 
 	queues_append_name(out, klass->figures.name);
 	buf_printf(out, ",db=%u", klass->db);
 	queues_append_meter(out, m);
-	buf_printf(out, ",attempts=%.2f,failure_time=%.3f\r\n", mean(attempts), mean(m->to_fail));
+	buf_printf(out, ",attempts=%.2f,completion_time=%.3f,failure_time=%.3f,lifetime=%.3f\r\n",
+		   mean(attempts), mean(m->ends[METER_TO_COMPLETE]), mean(m->ends[METER_TO_FAIL]),
+		   mean(meter_lifetime(m)));
 }
 
 void classes_append_info(struct server *s, struct buf *out)
@@ -125,7 +127,7 @@ struct class_family {
 	const char *help;
 	void (*append)(const struct class_family *family, const struct metrics_series *series,
 		       const struct meter *meter, struct buf *out);
-	size_t at; /* index of an event */
+	size_t at; /* index of an event, or of an end */
 };
 
 static void append_events(const struct class_family *family, const struct metrics_series *series,
@@ -148,11 +150,17 @@ static void append_run(const struct class_family *family, const struct metrics_s
 	metrics_append_durations(out, series, &meter->run);
 }
 
-static void append_failure(const struct class_family *family, const struct metrics_series *series,
-			   const struct meter *meter, struct buf *out)
+static void append_end(const struct class_family *family, const struct metrics_series *series,
+		       const struct meter *meter, struct buf *out)
+{
+	metrics_append_sum(out, series, meter->ends[family->at]);
+}
+
+static void append_lifetime(const struct class_family *family, const struct metrics_series *series,
+			    const struct meter *meter, struct buf *out)
 {
 	(void)family;
-	metrics_append_sum(out, series, meter->to_fail);
+	metrics_append_sum(out, series, meter_lifetime(meter));
 }
 
 static void append_attempts(const struct class_family *family, const struct metrics_series *series,
@@ -182,8 +190,14 @@ static const struct class_family families[] = {
 	  append_wait, 0 },
 	{ "class_job_run_seconds", "histogram",
 	  "Time that jobs of the class ran until they completed", append_run, 0 },
+	{ "class_job_completion_seconds", "summary",
+	  "Time from the first put of jobs of the class until they were complete", append_end,
+	  METER_TO_COMPLETE },
 	{ "class_job_failure_seconds", "summary",
-	  "Time from the first put of jobs of the class until they failed", append_failure, 0 },
+	  "Time from the first put of jobs of the class until they failed", append_end,
+	  METER_TO_FAIL },
+	{ "class_job_lifetime_seconds", "summary",
+	  "Time from the first put of jobs of the class to their end", append_lifetime, 0 },
 	{ "class_job_attempts", "summary", "Times that completed jobs of the class were popped",
 	  append_attempts, 0 },
 };

@@ -312,7 +312,8 @@ struct queue_family {
 	const char *help;
 	void (*append)(const struct queue_family *family, const struct queue_row *row,
 		       struct buf *out);
-	size_t at; /* offset of a number in struct view_queue_figures, or index of an event */
+	size_t at; /* offset of a number in struct view_queue_figures, or index of an event or an
+		    * end */
 };
 
 static struct metrics_series series_of(const struct queue_family *family,
@@ -377,12 +378,20 @@ static void append_queue_run(const struct queue_family *family, const struct que
 	metrics_append_durations(out, &series, &row->figures.meter->run);
 }
 
-static void append_queue_failure(const struct queue_family *family, const struct queue_row *row,
-				 struct buf *out)
+static void append_queue_end(const struct queue_family *family, const struct queue_row *row,
+			     struct buf *out)
 {
 	struct metrics_series series = series_of(family, row);
 
-	metrics_append_sum(out, &series, row->figures.meter->to_fail);
+	metrics_append_sum(out, &series, row->figures.meter->ends[family->at]);
+}
+
+static void append_queue_lifetime(const struct queue_family *family, const struct queue_row *row,
+				  struct buf *out)
+{
+	struct metrics_series series = series_of(family, row);
+
+	metrics_append_sum(out, &series, meter_lifetime(row->figures.meter));
 }
 
 static void append_queue_attempts(const struct queue_family *family, const struct queue_row *row,
@@ -428,8 +437,13 @@ static const struct queue_family queue_families[] = {
 	  append_queue_wait, 0 },
 	{ "queue_job_run_seconds", "histogram", "Time that jobs ran until they completed",
 	  append_queue_run, 0 },
+	{ "queue_job_completion_seconds", "summary",
+	  "Time from the first put of jobs until they were complete", append_queue_end,
+	  METER_TO_COMPLETE },
 	{ "queue_job_failure_seconds", "summary",
-	  "Time from the first put of jobs until they failed", append_queue_failure, 0 },
+	  "Time from the first put of jobs until they failed", append_queue_end, METER_TO_FAIL },
+	{ "queue_job_lifetime_seconds", "summary", "Time from the first put of jobs to their end",
+	  append_queue_lifetime, 0 },
 	{ "queue_job_attempts", "summary", "Times that completed jobs were popped",
 	  append_queue_attempts, 0 },
 };

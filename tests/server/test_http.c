@@ -623,9 +623,13 @@ static void metrics_describe_classes(void)
 		"qlessd_class_puts_total{class=\"K\",db=\"1\"} 1\n",
 		"qlessd_class_job_wait_seconds_count{class=\"K\",db=\"0\"} 5\n",
 		"qlessd_class_job_run_seconds_bucket{class=\"K\",db=\"0\",le=\"+Inf\"} 1\n",
+		"qlessd_class_job_completion_seconds_count{class=\"K\",db=\"0\"} 1\n",
 		"qlessd_class_job_failure_seconds_count{class=\"K\",db=\"0\"} 1\n",
+		"qlessd_class_job_lifetime_seconds_count{class=\"K\",db=\"0\"} 2\n",
 		"qlessd_class_job_attempts_sum{class=\"K\",db=\"0\"} 1\n",
+		"qlessd_queue_job_completion_seconds_count{queue=\"q\",db=\"0\"} 1\n",
 		"qlessd_queue_job_failure_seconds_count{queue=\"q\",db=\"0\"} 1\n",
+		"qlessd_queue_job_lifetime_seconds_count{queue=\"q\",db=\"0\"} 2\n",
 		"qlessd_queue_job_attempts_sum{queue=\"q\",db=\"0\"} 1\n",
 		"qlessd_queue_job_attempts_count{queue=\"q\",db=\"0\"} 1\n",
 	};

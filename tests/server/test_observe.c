@@ -355,7 +355,8 @@ static void info_describes_classes(void)
 	ASK_HAS(p, "POP r w 1", "c");
 	ASK_HAS(p, "COMPLETE c w r {}", "complete");
 	ASK_HAS(p, "INFO classes", "class0:name=busy,db=0,puts=2,put_rate_1m=");
-	ASK_HAS(p, "INFO classes", ",retries=0,lost_locks=0,attempts=1.00,failure_time=0.000");
+	ASK_HAS(p, "INFO classes", ",retries=0,lost_locks=0,attempts=1.00,completion_time=");
+	ASK_HAS(p, "INFO classes", ",failure_time=0.000,lifetime=");
 	ASK_HAS(p, "INFO classes", "class1:name=rare,db=0,puts=1,");
 	ASK_HAS(p, "INFO everything", "# Classes");
 	ASK_LACKS(p, "INFO", "# Classes");

@@ -395,23 +395,86 @@ static void check_sum(double count, double seconds, struct meter_sum sum)
 	TEST_ASSERT_EQUAL_DOUBLE(seconds, sum.sum);
 }
 
-static void the_time_to_failure_begins_with_the_first_put(void)
+static void check_ends(const struct meter *meter)
 {
-	struct meter meter;
+	check_sum(2, 150, meter->ends[METER_TO_COMPLETE]);
+	check_sum(1, 70, meter->ends[METER_TO_FAIL]);
+	check_sum(1, 7, meter->ends[METER_TO_CANCEL]);
+	check_sum(4, 227, meter_lifetime(meter));
+}
 
+static void the_life_of_a_job_begins_with_its_first_put(void)
+{
+	struct qless_retry retry = { .jid = STR("a"), .queue = STR("q"), .worker = STR("w") };
+	struct meter meter;
+	double remaining;
+
+	/* The job is put again and given back before it completes. */
 	put_class(1000, "a", "mail");
 	put_class(1040, "a", "mail");
 	pop(1050, "q", "w", 1);
-	fail(1070, "a", "w", "group");
-	meter = meter_of("mail");
-	check_sum(1, 70, meter.to_fail);
-	check_sum(1, 70, figures_of("q", 1070).meter->to_fail);
-	/* The clock of the client is slow. */
+	OK(qless_retry(q, 1060, &retry, &remaining));
+	pop(1070, "q", "w", 1);
+	complete(1100, "q", "a", "w");
 	put_class(2000, "b", "mail");
 	pop(2000, "q", "w", 1);
-	fail(1990, "b", "w", "group");
+	complete(2050, "q", "b", "w");
+	/* The job fails before it is canceled, so it ends only once. */
+	put_class(3000, "c", "mail");
+	put_class(3030, "c", "mail");
+	pop(3050, "q", "w", 1);
+	fail(3070, "c", "w", "group");
+	cancel(3100, "c");
+	put_class(4000, "d", "mail");
+	cancel(4007, "d");
+	put_class(4000, "e", "mail"); /* keeps the class */
 	meter = meter_of("mail");
-	check_sum(2, 70, meter.to_fail);
+	check_ends(&meter);
+	meter = *figures_of("q", 4007).meter;
+	check_ends(&meter);
+}
+
+static void a_job_that_goes_on_to_another_queue_has_not_ended(void)
+{
+	struct qless_complete on = { .jid = STR("a"),
+				     .worker = STR("w"),
+				     .queue = STR("q"),
+				     .data = STR("{}"),
+				     .next = &STR("r") };
+	enum qless_state state;
+
+	put_class(1000, "a", "mail");
+	pop(1000, "q", "w", 1);
+	OK(qless_complete(q, 1050, &on, &state));
+	check_sum(0, 0, meter_lifetime(figures_of("q", 1050).meter));
+	pop(1060, "r", "w", 1);
+	complete(1100, "r", "a", "w");
+	check_sum(0, 0, meter_lifetime(figures_of("q", 1100).meter));
+	check_sum(1, 100, figures_of("r", 1100).meter->ends[METER_TO_COMPLETE]);
+}
+
+/* Times that are not written in the usual number of bytes, and clocks that disagree. */
+static void any_time_of_a_first_put_is_read(void)
+{
+	static const double times[] = { 0,     -0.0,   -5,     1,    63,   1e5,	  1.3e8, 1.4e8,
+					1.6e9, 1.7e10, 1.8e10, 1e12, 4e18, 1e300, -1e300 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+		put_class(times[i], "a", "mail");
+		cancel(times[i], "a");
+		put_class(times[i], "a", "mail");
+		cancel(times[i] - 10, "a");
+		count += 2;
+		check_sum((double)count, 0, figures_of("q", 0).meter->ends[METER_TO_CANCEL]);
+	}
+	/* A put, and one whose history has grown out of its place in the job. */
+	put_class(1.6e9, "a", "mail");
+	cancel(1.6e9 + 5, "a");
+	put_class(1.6e9, "a", "mail");
+	put_class(1.6e9 + 1, "a", "mail");
+	cancel(1.6e9 + 7, "a");
+	check_sum((double)count + 2, 12, figures_of("q", 0).meter->ends[METER_TO_CANCEL]);
 }
 
 static void attempts_are_the_hand_outs_of_completed_jobs(void)
@@ -512,7 +575,9 @@ int main(int argc, char **argv)
 	RUN(the_oldest_waiting_job_is_found);
 	RUN(a_stalled_job_counts_as_waiting);
 	RUN(a_meter_counts_the_events_of_a_class);
-	RUN(the_time_to_failure_begins_with_the_first_put);
+	RUN(the_life_of_a_job_begins_with_its_first_put);
+	RUN(a_job_that_goes_on_to_another_queue_has_not_ended);
+	RUN(any_time_of_a_first_put_is_read);
 	RUN(attempts_are_the_hand_outs_of_completed_jobs);
 	RUN(classes_beyond_the_maximum_count_together);
 	RUN(a_class_named_other_counts_with_the_others);
