@@ -512,6 +512,7 @@ struct qless_unique {
 	/* A put that finds the key held gives the data, the due time and the priority, if it has
 	 * one, to the holder, unless that has been handed out. */
 	bool replace;
+	uint64_t hint; /* of the engine, where it looks the key up; 0 */
 	/* The following members are about the key of a job, and ignored in puts. */
 	double ends; /* QLESS_UNTIL_SECONDS: when the job no longer holds the key */
 	bool is_held;

@@ -120,7 +120,7 @@ static int decode_unique(struct request *req, const struct qless_str *value,
 	if (value->len == 0)
 		return request_fail(req, QLESS_EBADARG, "unique must not be empty");
 	/* The engine takes only such bytes that are not UTF-8. */
-	if (qless_is_args_key(*value))
+	if (unique_is_args_key(*value))
 		return request_fail(req, QLESS_EBADARG, "The unique key is not UTF-8: \"%S\"",
 				    *value);
 	terms->has_unique = true;
@@ -239,12 +239,14 @@ static int check_holder(struct request *req, struct qless_str key, bool replaces
 int term_unique_decode(struct request *req, const struct qless_terms *terms, struct qless_str klass,
 		       struct qless_str data, bool is_raw)
 {
+	struct qless_unique *unique = &req->scratch->decoded.terms.unique;
+
 	if (terms == NULL || !terms->has_unique)
 		return 0;
-	if (terms->unique.key.len == 0)
-		req->scratch->decoded.terms.unique.key = make_checked_key(req, klass, data, is_raw);
-	unique_prefetch(req->engine, terms->unique.key);
-	return check_holder(req, terms->unique.key, terms->unique.replace);
+	if (unique->key.len == 0)
+		unique->key = make_checked_key(req, klass, data, is_raw);
+	unique->hint = unique_prefetch(req->engine, unique->key);
+	return check_holder(req, unique->key, unique->replace);
 }
 
 int term_unique_decode_many(struct request *req, const struct qless_terms *terms,

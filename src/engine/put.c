@@ -154,7 +154,7 @@ static void apply_put(struct qless *q, enum qless_operation operation, double no
  * put asks for it. */
 static bool finds_holder(struct qless *q, double now, const struct qless_put *put, size_t index)
 {
-	struct qless_job *holder = unique_find_for_put(q, put->terms->unique.key, now);
+	struct qless_job *holder = unique_find_for_put(q, &put->terms->unique, now);
 
 	if (holder == NULL || str_equal(job_jid(holder), put->jid))
 		return false;

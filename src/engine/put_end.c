@@ -19,6 +19,8 @@ enum qless_put_end qless_read_put_end(const struct qless *q, size_t index,
 	size_t low = 0, high = q->refused_count;
 
 	*ret_holder = STR("");
+	if (high == 0)
+		return QLESS_PUT_DONE;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 

@@ -205,6 +205,7 @@ struct qless_terms *terms_dup(const struct qless_terms *from)
 		return NULL;
 	if (!given.has_unique)
 		given.unique.key = STR("");
+	given.unique.hint = 0;
 	terms = mem_alloc(sizeof *terms + given.unique.key.len);
 	engine_copy((char *)(terms + 1), given.unique.key);
 	given.unique.key.ptr = (char *)(terms + 1);

@@ -15,9 +15,6 @@
 #include "util/json_value.h"
 #include "util/mem.h"
 
-/* Begins the keys of qless_args_key(). No UTF-8 text has this byte, so no name is such a key. */
-#define ARGS_MARK '\xff'
-
 static_assert(QLESS_ARGS_KEY_BYTES == 1 + HASH_WIDE_BYTES, "a mark and a hash");
 
 static struct unique_key *key_from_node(const struct hash_node *node)
@@ -62,26 +59,26 @@ void qless_args_room_free(struct qless_args_room *room)
 void qless_args_key(struct qless_args_room *room, struct qless_str klass, struct qless_str data,
 		    char ret_key[QLESS_ARGS_KEY_BYTES])
 {
-	ret_key[0] = ARGS_MARK;
+	ret_key[0] = UNIQUE_ARGS_MARK;
 	json_hash_value(klass, data, &room->value, (unsigned char *)ret_key + 1);
 }
 
 bool unique_make_flat_key(struct qless_str klass, const char *data, const struct json_flat *flat,
 			  char ret_key[QLESS_ARGS_KEY_BYTES])
 {
-	ret_key[0] = ARGS_MARK;
+	ret_key[0] = UNIQUE_ARGS_MARK;
 	return json_hash_flat(klass, data, flat, (unsigned char *)ret_key + 1);
 }
 
 bool qless_is_args_key(struct qless_str key)
 {
-	return key.len == QLESS_ARGS_KEY_BYTES && key.ptr[0] == ARGS_MARK;
+	return unique_is_args_key(key);
 }
 
 /* The hash of a key in the table. A key of class and data is a hash, of which that is taken. */
 static uint32_t hash_of(const struct qless *q, struct qless_str key)
 {
-	if (!qless_is_args_key(key))
+	if (!unique_is_args_key(key))
 		return engine_hash(q, key);
 	return hash_compute_wide(q->hooks.hash_seed, (const unsigned char *)key.ptr + 1);
 }
@@ -101,7 +98,7 @@ struct qless_str qless_until_text(enum qless_until until)
 
 int unique_check(struct qless *q, enum qless_operation operation, const struct qless_unique *unique)
 {
-	if (qless_is_args_key(unique->key)) {
+	if (unique_is_args_key(unique->key)) {
 		if (unique->until != QLESS_UNTIL_SECONDS)
 			return 0;
 	} else if (unique->key.len == 0) {
@@ -164,21 +161,24 @@ struct qless_job *unique_find_holder(const struct qless *q, struct qless_str tex
 	return key != NULL ? holder_at(key, now) : NULL;
 }
 
-void unique_prefetch(const struct qless *q, struct qless_str key)
-{
-	if (hash_count(&q->unique_keys) > 0)
-		hash_prefetch(&q->unique_keys, hash_of(q, key));
-}
-
 /* Marks a hint, of which the lower half is the hash of the key. */
 #define HINT_SET ((uint64_t)1 << 32)
 /* Says that the table lacks the key. */
 #define HINT_MISSING ((uint64_t)1 << 33)
 
-struct qless_job *unique_find_for_put(struct qless *q, struct qless_str text, double now)
+uint64_t unique_prefetch(const struct qless *q, struct qless_str key)
 {
-	uint32_t hash = hash_of(q, text);
-	const struct unique_key *key = find_key(q, text, hash);
+	uint32_t hash = hash_of(q, key);
+
+	hash_prefetch(&q->unique_keys, hash);
+	return HINT_SET | hash;
+}
+
+struct qless_job *unique_find_for_put(struct qless *q, const struct qless_unique *unique,
+				      double now)
+{
+	uint32_t hash = unique->hint != 0 ? (uint32_t)unique->hint : hash_of(q, unique->key);
+	const struct unique_key *key = find_key(q, unique->key, hash);
 
 	q->key_hint = HINT_SET | hash | (key == NULL ? HINT_MISSING : 0);
 	return key != NULL ? holder_at(key, now) : NULL;

@@ -36,6 +36,15 @@ struct unique_claim {
 	enum qless_until until;
 };
 
+/* Begins the keys of qless_args_key(). No UTF-8 text has this byte, so no name is such a key. */
+#define UNIQUE_ARGS_MARK '\xff'
+
+/* qless_is_args_key(), inline because puts ask for each key. */
+static inline bool unique_is_args_key(struct qless_str key)
+{
+	return key.len == QLESS_ARGS_KEY_BYTES && *key.ptr == UNIQUE_ARGS_MARK;
+}
+
 /* Make the key that qless_args_key() makes of data that was read as a flat object. Returns false if
  * only that can make it. */
 bool unique_make_flat_key(struct qless_str klass, const char *data, const struct json_flat *flat,
@@ -50,11 +59,13 @@ int unique_check(struct qless *q, enum qless_operation operation,
 /* Returns the job that holds a key at `now`; NULL if none does. */
 struct qless_job *unique_find_holder(const struct qless *q, struct qless_str key, double now);
 
-/* Prefetch where the key of a put that will follow soon is looked up. */
-void unique_prefetch(const struct qless *q, struct qless_str key);
+/* Prefetch where the key of a put that will follow soon is looked up. That is quicker if its hint
+ * is the result. */
+uint64_t unique_prefetch(const struct qless *q, struct qless_str key);
 /* Find the holder of the key of a put. If the put goes on, its claim need not search again;
  * otherwise the caller calls unique_forget_hint(). */
-struct qless_job *unique_find_for_put(struct qless *q, struct qless_str key, double now);
+struct qless_job *unique_find_for_put(struct qless *q, const struct qless_unique *unique,
+				      double now);
 void unique_forget_hint(struct qless *q);
 
 /* Let the job claim a key, instead of the one that it claims. It does not hold the key before

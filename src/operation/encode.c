@@ -40,8 +40,18 @@ static bool is_whole(double number)
 	       !(number == 0 && signbit(number));
 }
 
+static inline bool is_plain_zero(double number)
+{
+	return number == 0 && !signbit(number);
+}
+
 static char *put_number(struct buf *out, char *to, double number)
 {
+	if (is_plain_zero(number)) {
+		to = buf_room(out, to, 1);
+		*to = 0;
+		return to + 1;
+	}
 	if (is_whole(number))
 		return put_varint(out, to, wire_zigzag((int64_t)number) << 1);
 	to = buf_room(out, to, 1 + 8);
@@ -126,10 +136,34 @@ static char *put_term(struct buf *out, char *to, const struct qless_terms *terms
 	case FIELD_TEXT:
 		return put_text(out, to, *(const struct qless_str *)value);
 	case FIELD_CHOICE:
-		return put_varint(out, to, *(const unsigned *)value);
+		assert(*(const unsigned *)value <= term->max);
+		to = buf_room(out, to, 1);
+		*to = (char)*(const unsigned *)value;
+		return to + 1;
 	default:
 		return to;
 	}
+}
+
+/* Whether the terms are a unique key and nothing else, as in most puts that have terms. */
+static inline bool has_only_unique(const struct qless_terms *terms)
+{
+	static_assert(sizeof *terms == 168, "a new term is looked at here");
+	return terms->has_unique &&
+	       !(terms->has_backoff | terms->has_runtime | terms->is_raw | terms->has_at |
+		 terms->is_new | terms->has_number | terms->has_retain | terms->unique.replace);
+}
+
+/* Writes what put_terms() would. */
+static inline char *put_unique(struct buf *out, char *to, const struct qless_unique *unique)
+{
+	to = buf_room(out, to, TERM_BITS / 8);
+	*to++ = (char)(1u << TERM_UNIQUE_BIT);
+	*to++ = (char)(1u << TERM_UNIQUE_BIT >> 8);
+	to = put_text(out, to, unique->key);
+	to = buf_room(out, to, 1);
+	*to++ = (char)unique->until;
+	return put_number(out, to, unique->seconds);
 }
 
 static char *put_terms(struct buf *out, char *to, const struct qless_terms *terms)
@@ -138,6 +172,8 @@ static char *put_terms(struct buf *out, char *to, const struct qless_terms *term
 	char *bits_to;
 	size_t bits_at;
 
+	if (has_only_unique(terms))
+		return put_unique(out, to, &terms->unique);
 	to = buf_room(out, to, TERM_BITS / 8);
 	bits_at = (size_t)(to - buf_data(out));
 	to += TERM_BITS / 8;

@@ -69,7 +69,8 @@ struct term {
 #define SPAN_INFINITE (-1.0)
 
 /* Bits of the bitmap of terms, which is a multiple of bytes. */
-#define TERM_BITS 16
+#define TERM_BITS	16
+#define TERM_UNIQUE_BIT 6
 
 /* The values by their bits, up to the first without a name. */
 extern const struct term terms_layout[];

@@ -62,6 +62,40 @@ static void args_are_class_and_data_whatever_their_spelling(void)
 		   "args");
 }
 
+#define FLAT	   "{\"to\":\"someone\",\"is_new\":true,\"count\":10}"
+#define SPACED	   "{\"count\": 10, \"is_new\" : true , \"to\": \"someone\" }"
+#define BROKEN	   "{\"count\":10,\n\"is_new\":true,\n\"to\":\"someone\"}"
+#define ESCAPED	   "{\"to\":\"\\u0073omeone\",\"is_new\":true,\"count\":10}"
+#define FRACTION   "{\"to\":\"someone\",\"is_new\":true,\"count\":10.0}"
+#define OTHER_FLAT "{\"to\":\"someone\",\"is_new\":true,\"count\":11}"
+
+static void flat_data_has_the_key_of_every_spelling(void)
+{
+	static const char *const spellings[] = { FLAT, SPACED, BROKEN, ESCAPED, FRACTION };
+
+	for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+		ASSERT_JID("a", PUT_DATA("a", spellings[i], "unique", "args"));
+		for (size_t j = 0; j < sizeof spellings / sizeof *spellings; j++)
+			ASSERT_JID("a", PUT_DATA("b", spellings[j], "unique", "args"));
+		ASSERT_JID("c", PUT_DATA("c", OTHER_FLAT, "unique", "args"));
+		/* JSON of another option is checked after the data. */
+		ASSERT_JID("a", PUT_DATA("b", spellings[i], "unique", "args", "tags", "[\"t\"]"));
+		NATIVE(&f, "CANCEL", "a");
+		NATIVE(&f, "CANCEL", "c");
+	}
+}
+
+static void a_completion_without_data_has_the_key_of_what_the_job_has(void)
+{
+	ASSERT_JID("a", PUT_DATA("a", FLAT, "priority", "1"));
+	ASSERT_JID("b", PUT_DATA("b", FLAT, "unique", "args"));
+	POP("q");
+	ASSERT_JID("c", PUT_DATA("c", OTHER_FLAT, "priority", "0"));
+	TEST_ASSERT_EQUAL_STRING("$8\r\ncomplete\r\n", NATIVE(&f, "COMPLETE", "a", "w", "q", "next",
+							      "q", "unique", "args"));
+	ASSERT_JID("d", PUT_DATA("d", OTHER_FLAT, "unique", "args"));
+}
+
 static void a_key_that_looks_like_a_hash_is_another_key(void)
 {
 	ASSERT_JID("a", PUT("a", "unique", "args"));
@@ -239,6 +273,8 @@ int main(int argc, char **argv)
 	UNITY_BEGIN();
 	RUN(a_put_replies_with_the_job_that_exists);
 	RUN(args_are_class_and_data_whatever_their_spelling);
+	RUN(flat_data_has_the_key_of_every_spelling);
+	RUN(a_completion_without_data_has_the_key_of_what_the_job_has);
 	RUN(a_key_that_looks_like_a_hash_is_another_key);
 	RUN(each_job_of_a_multiput_is_looked_at_alone);
 	RUN(the_native_form_shows_the_key_of_a_job);
