@@ -46,9 +46,9 @@ static inline double retain_seconds(const struct qless_job *job)
 
 /* Retain a job that has entered the list of completed jobs. */
 void retain_begin(struct qless *q, struct qless_job *job, double seconds);
-/* Give a job that has not been placed what a snapshot has, see retain_restore(). */
+/* Note how long a job is retained that is in no list yet. retain_restore() enters the indexes. */
 void retain_prepare(struct qless *q, struct qless_job *job, double seconds);
-/* Note that a complete job is back in its list, by a snapshot or a repair. */
+/* Note that a snapshot or a repair has placed a job in the list of completed jobs. */
 void retain_restore(struct qless *q, struct qless_job *job);
 /* Note that a job is no longer in the list of completed jobs. */
 void retain_end(struct qless *q, struct qless_job *job);
@@ -78,7 +78,7 @@ static inline struct skipnode *retain_next_other(const struct qless *q, const st
 	return skiplist_next(node);
 }
 
-/* A number of seconds in a snapshot, which may be infinite. */
+/* The seconds in a snapshot. retain_load() marks the loader as failed if they are negative. */
 void retain_save(struct saver *s, double seconds);
 double retain_load(struct state_loader *l);
 

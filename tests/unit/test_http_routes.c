@@ -210,11 +210,12 @@ static void members_become_arguments(void)
 	check_body("{\"class\":\"k\",\"args\":[1,\"x\"]}", "put|alice|q|*|k|[1,\"x\"]|0");
 	check_body(
 		"{\"data\":1,\"class\":\"k\",\"priority\":-3,\"tags\":[\"a\"],\"retries\":0,"
-		"\"limits\":[],\"depends\":[\"x\"],\"runtime\":5,\"at\":1e9,\"nx\":true,"
+		"\"limits\":[],\"depends\":[\"x\"],\"runtime\":5,\"retain\":\"ack\",\"at\":1e9,"
+		"\"nx\":true,"
 		"\"replace\":false,\"unique\":\"u\",\"until\":60,"
 		"\"backoff\":{\"max\":60,\"base\":1,\"kind\":\"linear\"}}",
 		"put|alice|q|*|k|1|0|priority|-3|tags|[\"a\"]|retries|0|limits|[]|depends|[\"x\"]|"
-		"backoff|linear|1|60|runtime|5|unique|u|until|60|at|1e9|nx");
+		"backoff|linear|1|60|runtime|5|retain|ack|unique|u|until|60|at|1e9|nx");
 	check_body("{\"data\":1,\"class\":\"k\",\"unique\":\"u\",\"until\":\"popped\"}",
 		   "put|alice|q|*|k|1|0|unique|u|until|popped");
 	check_post("/v1/queues/q/pause", "", "pause|q");
