@@ -128,6 +128,7 @@ static inline size_t skip_value(struct qless_str text, const struct quotes *quot
 static inline __attribute__((always_inline)) bool read_flat(struct qless_str text, bool is_valid,
 							    struct json_flat *ret_flat)
 {
+	/* cppcheck-suppress ctuuninitvar; the members are written, not read */
 	struct json_flat_member *member = ret_flat->members;
 	struct quotes quotes;
 	size_t at = 0;
