@@ -18,6 +18,7 @@ struct acl {
 	struct user *default_user;
 	struct user *users[ACL_MAX_USERS]; /* in the order of names */
 	int count;
+	uint64_t generation;
 };
 
 /* Returns the first user whose name does not sort before this one. The number of steps does not
@@ -129,6 +130,7 @@ bool acl_set_user(struct acl *acl, struct qless_str name, const struct qless_str
 		}
 	}
 	acl_user_settle(draft);
+	acl->generation++;
 	if (user == NULL) {
 		insert_user(acl, draft);
 	} else {
@@ -145,6 +147,7 @@ bool acl_delete_user(struct acl *acl, struct qless_str name)
 
 	if (user == NULL || user == acl->default_user)
 		return false;
+	acl->generation++;
 	acl->count--;
 	memmove(&acl->users[at], &acl->users[at + 1],
 		(size_t)(acl->count - at) * sizeof(acl->users[0]));
@@ -162,6 +165,7 @@ void acl_set_like(struct acl *acl, const struct user *like)
 		insert_user(acl, user);
 	}
 	acl_user_copy(user, like);
+	acl->generation++;
 }
 
 const struct user *acl_find(const struct acl *acl, struct qless_str name)
@@ -189,6 +193,7 @@ void acl_set_default_password(struct acl *acl, struct qless_str password)
 {
 	struct user *user = acl->default_user;
 
+	acl->generation++;
 	user->password_count = 0;
 	user->no_password = password.len == 0;
 	if (password.len == 0)
@@ -230,6 +235,35 @@ const struct user *acl_authenticate(const struct acl *acl, struct qless_str name
 	if (user == NULL || !user->enabled)
 		return NULL;
 	return matches || user->no_password ? user : NULL;
+}
+
+/* The time tells how many passwords there are, and nothing about them. */
+const struct user *acl_find_by_password(const struct acl *acl, struct qless_str password)
+{
+	const struct user *found = NULL;
+	struct acl_digest digest;
+	int owners = 0;
+
+	if (password.len > ACL_MAX_PASSWORD_BYTES)
+		return NULL;
+	acl_digest_password(password, &digest);
+	for (int i = 0; i < acl->count; i++) {
+		const struct user *user = acl->users[i];
+		bool matches = false;
+
+		for (int k = 0; k < user->password_count; k++)
+			matches |= CRYPTO_memcmp(&user->passwords[k], &digest, sizeof digest) == 0;
+		if (!matches || !user->enabled)
+			continue;
+		found = user;
+		owners++;
+	}
+	return owners == 1 ? found : NULL;
+}
+
+uint64_t acl_generation(const struct acl *acl)
+{
+	return acl->generation;
 }
 
 bool acl_user_needs_no_password(const struct user *user)

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "command/command.h"
 
@@ -65,6 +66,11 @@ void acl_set_default_password(struct acl *acl, struct qless_str password);
  * The time this takes depends neither on the password nor on whether the user exists. */
 const struct user *acl_authenticate(const struct acl *acl, struct qless_str name,
 				    struct qless_str password);
+/* Returns the only user that is on and has this password, or NULL if there is none or another one.
+ */
+const struct user *acl_find_by_password(const struct acl *acl, struct qless_str password);
+/* A number that changes whenever a user does, or is deleted. */
+uint64_t acl_generation(const struct acl *acl);
 /* Whether a connection gets this user without AUTH: the user is on and needs no password. */
 bool acl_user_needs_no_password(const struct user *user);
 

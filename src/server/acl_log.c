@@ -195,12 +195,17 @@ void acl_log_note_denial(void *arg, const struct request *req, enum denial reaso
 	note(client_of(req), like);
 }
 
+static bool is_http(const struct client *c)
+{
+	return c->kind != CLIENT_INTERNAL && conn_of(c)->http != NULL;
+}
+
 void acl_log_note_login(struct client *c, struct qless_str user)
 {
 	struct entry like = {
 		.reason = by_login,
 		.context = txn_is_open(c) ? in_transaction : at_top_level,
-		.object = str_from(c->last_command->name),
+		.object = is_http(c) ? STR("http") : str_from(c->last_command->name),
 		.user = user,
 	};
 

@@ -18,7 +18,7 @@ void acl_log_free(struct acl_log *log);
 /* A user lacked a permission; see struct command_env. `arg` is the server. */
 void acl_log_note_denial(void *arg, const struct request *req, enum denial reason,
 			 struct qless_str object);
-/* A login as a user of that name failed, by the command that the client runs. */
+/* A login as a user of that name failed, by the command that the client runs, or by HTTP. */
 void acl_log_note_login(struct client *c, struct qless_str user);
 
 /* Drop the oldest entries until at most `count` are left. */

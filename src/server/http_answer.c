@@ -42,6 +42,8 @@ static void write_head(struct conn *c, int status, struct qless_str type)
 		http_write_field(out, STR("Content-Type"), type);
 	chain_append_str(out, STR("X-Content-Type-Options: nosniff\r\n"
 				  "Referrer-Policy: no-referrer\r\n"));
+	if (h->is_private)
+		chain_append_str(out, STR("Cache-Control: no-store\r\n"));
 	if (h->fields.len != 0)
 		chain_move(out, &h->fields);
 	if (!h->keeps_alive)

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "server/conn_int.h"
 #include "server/http_answer.h"
@@ -10,6 +11,7 @@
 #include "server/server_int.h"
 #include "server/share.h"
 #include "sys/clock.h"
+#include "sys/entropy.h"
 #include "sys/log.h"
 #include "util/mem.h"
 
@@ -18,6 +20,8 @@
 #define STRANGER_OUTPUT_BYTES ((size_t)16 * 1024)
 /* Bytes of a body that means nothing to what answers the request. */
 #define IDLE_BODY_BYTES ((size_t)1024)
+/* Bytes of a body from a client without a user: enough for a login. */
+#define STRANGER_BODY_BYTES ((size_t)16 * 1024)
 /* Bytes of a body for which a client has a second more to send the request. */
 #define BODY_BYTES_PER_SECOND 1024
 
@@ -64,6 +68,10 @@ void http_init(struct server *s)
 	s->http->limit = s->config->http_maxclients;
 	s->http->pages = http_pages_new();
 	s->http->api = http_api_new();
+	for (int i = 0; i < 2; i++)
+		s->http->seeds[i] = entropy_u64();
+	if (gethostname(s->http->machine, sizeof s->http->machine - 1) < 0)
+		s->http->machine[0] = '\0';
 }
 
 void http_done(struct server *s)
@@ -253,10 +261,14 @@ static void invite_body(struct conn *c, size_t len)
 }
 
 /* Bytes of a body at most, so that it never reaches client-query-buffer-limit. */
-static size_t max_body(const struct server *s)
+static size_t max_body(const struct conn *c)
 {
+	const struct server *s = c->client.server;
 	size_t others = HTTP_HEAD_MAX + HTTP_TRAILER_MAX + CONN_READ_BYTES;
 	size_t room = s->config->client_query_buffer_bytes;
+
+	if (c->client.session.user == NULL)
+		return STRANGER_BODY_BYTES;
 
 	room = room > others ? room - others : 0;
 	return s->config->http_max_body_bytes < room ? s->config->http_max_body_bytes : room;
@@ -283,6 +295,7 @@ static enum step take_head(struct conn *c, const struct http_request *r, size_t 
 	switch (http_serve_head(c, r)) {
 	case HTTP_HELD:
 		http_conn_set_phase(h, HTTP_READING);
+		chain_done(&h->fields);
 		return STEP_HOLD;
 	case HTTP_REFUSED:
 		c->client.server->stats.http_requests++;
@@ -292,8 +305,7 @@ static enum step take_head(struct conn *c, const struct http_request *r, size_t 
 	}
 	http_conn_set_phase(h, HTTP_READING);
 	h->keeps_alive = r->keep_alive;
-	http_parser_accept(&h->parser,
-			   http_serve_takes_body(r) ? max_body(c->client.server) : IDLE_BODY_BYTES);
+	http_parser_accept(&h->parser, http_serve_takes_body(r) ? max_body(c) : IDLE_BODY_BYTES);
 	invite_body(c, len);
 	return STEP_READ;
 }

@@ -26,6 +26,7 @@
 #include "http/parser.h"
 #include "http/response.h"
 #include "server/http_api.h"
+#include "server/http_login.h"
 #include "util/chain.h"
 #include "util/str.h"
 
@@ -38,7 +39,7 @@ struct server;
 TAILQ_HEAD(http_conn_list, http_conn);
 
 enum http_phase {
-	HTTP_READING,	/* the request has not arrived,, or waits for its turn */
+	HTTP_READING,	/* the request has not arrived, or waits for its turn */
 	HTTP_ANSWERING, /* it is carried out */
 	HTTP_STREAMING, /* its answer is sent in portions */
 	HTTP_ANSWERED,
@@ -53,6 +54,7 @@ struct http_conn {
 	bool is_head;	   /* the answer has no body: the method is HEAD */
 	bool keeps_alive;  /* the connection stays after the answer */
 	bool is_old;	   /* the client speaks HTTP/1.0 */
+	bool is_private;   /* the answer must not be stored */
 	bool is_chunked;   /* the stream is sent in chunks */
 	int64_t begun_us;  /* monotonic: since when a request arrives; 0: none does */
 	int64_t useful_us; /* monotonic: when it began, or last got an answer */
@@ -62,6 +64,8 @@ struct http_conn {
 	struct chain fields; /* further header fields of the answer */
 	const struct http_stream_ops *stream;
 	struct http_api_call api;
+	struct http_login login;
+	bool has_session;	     /* the user of the request comes from a cookie */
 	TAILQ_ENTRY(http_conn) link; /* in the order of useful_us */
 };
 
@@ -71,9 +75,10 @@ struct http {
 	size_t count;
 	size_t limit;		     /* http-maxclients, or less if descriptors are short */
 	struct http_request request; /* that is being read or carried out */
+	uint64_t seeds[2];	     /* of hashes of logins */
+	char machine[256];	     /* the name of this machine, or empty */
 	int64_t date_s;
-	struct qless_str date; /* of date_s, for answers */
-	char date_text[HTTP_DATE_SIZE];
+	char date_text[HTTP_DATE_SIZE]; /* of date_s, for answers */
 	struct http_pages *pages;
 	struct http_api *api;
 };

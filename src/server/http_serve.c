@@ -1,10 +1,11 @@
 #include "server/http_serve.h"
 
-#include "command/acl.h"
 #include "server/conn.h"
 #include "server/console.h"
 #include "server/http_answer.h"
 #include "server/http_api.h"
+#include "server/http_check.h"
+#include "server/http_login.h"
 #include "server/http_pages.h"
 #include "server/server_int.h"
 
@@ -13,22 +14,30 @@ static bool is_api(const struct http_target *target)
 	return target->segment_count != 0 && str_equal(target->segments[0], STR("v1"));
 }
 
-/* Clients have the rights of the default user if it needs no password, as those of RESP. */
-static const struct user *find_user(const struct conn *c)
+/* Everything under /v1 except logging in. */
+static bool needs_user(const struct http_target *target)
 {
-	const struct server *s = c->client.server;
-	const struct user *user = acl_default_user(s->env.acl);
-
-	if (!acl_user_needs_no_password(user) || (s->config->protected_mode && c->http->is_remote))
-		return NULL;
-	return user;
+	return target->segment_count != 2 || !str_equal(target->segments[1], STR("login"));
 }
 
 enum http_admission http_serve_head(struct conn *c, const struct http_request *r)
 {
-	(void)c;
-	(void)r;
-	return HTTP_ADMITTED;
+	bool is_page = http_pages_have(&r->target);
+	enum http_admission result = HTTP_ADMITTED;
+
+	c->http->is_private = is_api(&r->target);
+	/* Monitors use any name for a machine, unless the configuration says which there are. */
+	if (!is_page || c->client.server->config->http_hosts.count != 0)
+		result = http_check_host(c, r);
+	if (result == HTTP_ADMITTED)
+		result = http_check_origin(c, r, !is_api(&r->target));
+	if (result != HTTP_ADMITTED || !is_api(&r->target))
+		return result;
+	if (needs_user(&r->target))
+		result = http_login(c, r);
+	else
+		c->client.session.user = NULL;
+	return result == HTTP_ADMITTED ? http_check_type(c, r) : result;
 }
 
 bool http_serve_takes_body(const struct http_request *r)
@@ -40,10 +49,8 @@ enum dispatch_result http_serve(struct conn *c, const struct http_request *r)
 {
 	enum dispatch_result result;
 
-	if (is_api(&r->target)) {
-		c->client.session.user = find_user(c);
+	if (is_api(&r->target))
 		return http_api_run(c, r);
-	}
 	if (http_pages_run(c, r, &result))
 		return result;
 	if (console_has(&r->target)) {
