@@ -262,6 +262,43 @@ static void a_complete_job_belongs_to_its_last_queue(void)
 	ASSERT_NATIVE("*1\r\n$1\r\nj\r\n", &f, "JOBS", "complete", "last");
 }
 
+/* Makes more jobs in another queue than a call looks at. */
+static void make_many_others(void)
+{
+	ASSERT_BEGINS("$", &f, "RECUR", "other", "r", "k", "{}", "interval", "1", "0");
+	f.now += 110000;
+	for (int i = 0; i < 120; i++)
+		ASSERT_BEGINS("$", &f, "PEEK", "other", "1000");
+}
+
+static void a_small_queue_is_listed_at_once_whatever_else_there_is(void)
+{
+	static const char *const states[] = { "scheduled", "depends", "complete",
+					      "running",   "stalled", "waiting" };
+	const char *reply;
+
+	put("other", "elsewhere");
+	make_many_others();
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+		make_job(states[i], states[i]);
+	reply = NATIVE(&f, "QUEUE.JOBS", "q");
+	TEST_ASSERT_EQUAL_STRING_LEN("*2\r\n$1\r\n0\r\n*6\r\n", reply, 15);
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+		char text[64];
+
+		snprintf(text, sizeof text, "*2\r\n$1\r\n0\r\n*1\r\n$%zu\r\n%s\r\n",
+			 strlen(states[i]), states[i]);
+		ASSERT_NATIVE(text, &f, "QUEUE.JOBS", "q", "STATE", states[i]);
+	}
+	/* More jobs than the client wants come with a cursor. */
+	TEST_ASSERT_NULL(strstr(NATIVE(&f, "QUEUE.JOBS", "q", "COUNT", "5"), "*2\r\n$1\r\n0\r\n"));
+	/* Failed jobs are in no list of the queue. */
+	fail("running", "group");
+	TEST_ASSERT_NULL(strstr(NATIVE(&f, "QUEUE.JOBS", "q"), "*2\r\n$1\r\n0\r\n"));
+	TEST_ASSERT_NOT_NULL(strstr(NATIVE(&f, "QUEUE.JOBS", "q", "STATE", "waiting", "stalled"),
+				    "*2\r\n$1\r\n0\r\n*2\r\n"));
+}
+
 /* ---- fields ---- */
 
 /* The map of the only job that is listed. */
@@ -480,6 +517,7 @@ int main(int argc, char **argv)
 	RUN(a_job_with_an_expired_lock_is_stalled);
 	RUN(a_due_job_is_waiting);
 	RUN(a_complete_job_belongs_to_its_last_queue);
+	RUN(a_small_queue_is_listed_at_once_whatever_else_there_is);
 	RUN(fields_come_in_the_order_in_which_they_were_named);
 	RUN(fields_tell_about_a_job);
 	RUN(field_state_is_the_word_that_selects_the_job);
