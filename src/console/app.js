@@ -2,9 +2,9 @@
  * The console: its frame, and which page is shown.
  *
  * A page is an object: `load(ctx)` fetches what it shows, `view(data, ctx)` describes it as elements,
- * `title(ctx)` names it, and `matters(event, ctx)` says which events make it stale. The context has
- * the names in the address (`params`), its query, the page's own `state`, and functions: refresh()
- * loads again, update() describes again, and go() opens another address.
+ * `title(ctx)` names it, `matters(event, ctx)` says which events make it stale, and `isStill` that none
+ * does. The context has the names in the address (`params`), its query, the page's own `state`, and
+ * functions: refresh() loads again, update() describes again, and go() opens another address.
  */
 import { ApiError, onResult } from './api.js';
 import { say } from './dialog.js';
@@ -181,7 +181,7 @@ class Shown {
       update: () => current === this && this.data !== undefined && this.draw(),
       go,
     };
-    this.stopLive = live.whenStale((event) => page.matters?.(event, this.ctx) ?? true,
+    this.stopLive = page.isStill ? () => {} : live.whenStale((event) => page.matters?.(event, this.ctx) ?? true,
       () => this.refresh());
   }
 

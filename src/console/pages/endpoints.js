@@ -4,16 +4,13 @@
 import * as calls from '../calls.js';
 import { ask, attempt, say } from '../dialog.js';
 import { h } from '../dom.js';
-import { when } from '../format.js';
-import { pretty } from '../json.js';
+import { count, when } from '../format.js';
 import { display, identity } from '../names.js';
 import { can } from '../session.js';
 import { button, empty, facts, pill, queueLink } from '../ui.js';
 
-const list = (answer) => (Array.isArray(answer) ? answer : answer?.endpoints ?? []);
-
-const SHOWN = new Set(['name', 'url', 'queues', 'state', 'paused', 'error', 'secret', 'class',
-  'concurrency', 'running', 'timeout', 'headers', 'retry-at', 'last-error']);
+const STATES = { closed: ['working', 'good'], open: ['does not answer', 'bad'],
+  'half-open': ['is tried again', 'warn'] };
 
 async function setPaused(one, paused, ctx) {
   await attempt(async () => {
@@ -27,8 +24,11 @@ async function setPaused(one, paused, ctx) {
 async function test(one, ctx) {
   await attempt(async () => {
     const answer = await calls.testEndpoint(one.name);
-    await ask({ title: `Test of ${display(one.name)}`, confirm: 'Close',
-      body: h('pre', { class: 'code', tabindex: '0' }, pretty(answer)) });
+    const took = `after ${count(answer.milliseconds)} ms`;
+    if (answer.error || answer.status >= 300) {
+      throw new Error(`The test failed ${took}: ${answer.error ?? `status ${answer.status}`}`);
+    }
+    say(`${display(one.name)} answered with status ${answer.status} ${took}.`);
   });
   ctx.refresh();
 }
@@ -45,45 +45,54 @@ async function remove(one, ctx) {
   }
 }
 
-const isPaused = (one) => one.paused === true || Number(one.paused) === 1 || one.state === 'paused';
-
 function stateOf(one) {
-  if (isPaused(one)) {
-    return pill('paused', 'warn');
-  }
-  const isFine = !one.state || /^(ok|closed|idle|active|open)$/.test(one.state);
-  return pill(isFine ? 'working' : display(one.state), isFine ? 'good' : 'bad');
+  const [text, kind] = one.paused ? ['paused', 'warn'] : STATES[one.state] ?? [one.state, 'warn'];
+  return pill(text, kind);
+}
+
+function outcomes(one) {
+  return `${count(one.completed)} completed, ${count(one.retried)} retried, ${
+    count(one.failed)} failed`;
+}
+
+function actions(one, ctx) {
+  const name = display(one.name);
+  return [
+    can(one.paused ? 'endpoint.unpause' : 'endpoint.pause')
+      ? button(one.paused ? 'Unpause' : 'Pause', () => setPaused(one, !one.paused, ctx),
+        { class: 'small', 'aria-label': `${one.paused ? 'Unpause' : 'Pause'} ${name}` }) : null,
+    can('endpoint.test') ? button('Test', () => test(one, ctx),
+      { class: 'small', 'aria-label': `Test ${name}` }) : null,
+    can('endpoint.delete') ? button('Delete', () => remove(one, ctx),
+      { class: 'small danger', 'aria-label': `Delete ${name}` }) : null,
+  ];
 }
 
 function card(one, ctx) {
-  const others = Object.entries(one).filter(([name, value]) => !SHOWN.has(name) && value !== null &&
-    value !== '').map(([name, value]) => [name, value instanceof Object ? pretty(value) : String(value)]);
-  const paused = isPaused(one);
+  const headers = Object.entries(one.headers ?? {});
   return h('section', { class: 'panel', key: identity(one.name) },
     h('div', { class: 'bar' }, h('h2', null, display(one.name)), stateOf(one),
-      h('span', { class: 'spring' }),
-      can(paused ? 'endpoint.unpause' : 'endpoint.pause')
-        ? button(paused ? 'Unpause' : 'Pause', () => setPaused(one, !paused, ctx),
-          { class: 'small', 'aria-label': `${paused ? 'Unpause' : 'Pause'} ${display(one.name)}` })
-        : null,
-      can('endpoint.test') ? button('Test', () => test(one, ctx),
-        { class: 'small', 'aria-label': `Test ${display(one.name)}` }) : null,
-      can('endpoint.delete') ? button('Delete', () => remove(one, ctx),
-        { class: 'small danger', 'aria-label': `Delete ${display(one.name)}` }) : null),
+      h('span', { class: 'spring' }), actions(one, ctx)),
     facts([
       ['URL', h('span', { class: 'name' }, display(one.url))],
-      ['Queues', (one.queues ?? []).map((q) => [queueLink(q), ' '])],
-      ['Class', one.class], ['Running', one.running === undefined ? null
-        : `${one.running} of ${one.concurrency}`],
-      ['Timeout', one.timeout ? `${one.timeout} s` : null],
-      ['Next try', Number(one['retry-at']) ? when(one['retry-at']) : null],
-      ['Last error', one['last-error'] || one.error], ...others,
+      ['Queues', one.queues.map((q) => [queueLink(q), ' '])],
+      ['Class', one.class],
+      ['Requests under way', `${one.running} of ${one.concurrency}`],
+      ['Timeout', `${one.timeout} s`], ['Signed', one.signed ? 'yes' : 'no'],
+      ['Headers', headers.length ? headers.map(([name, value]) => `${name}: ${display(value)}`)
+        .join('\n') : null],
+      ['Requests', count(one.sent)], ['Outcomes', outcomes(one)],
+      ['Failures in a row', one.failures ? count(one.failures) : null],
+      ['Next try', one.opens ? when(one.opens) : null],
+      ['Last request', one['last-sent'] ? when(one['last-sent']) : null],
+      ['Last status', one['last-status']],
+      ['Last error', one['last-error']],
     ]));
 }
 
 export const endpoints = {
   title: () => 'Endpoints',
-  load: async (ctx) => list(await calls.endpoints(ctx.signal)),
+  load: (ctx) => calls.endpoints(ctx.signal),
 
   view(all, ctx) {
     return all.length ? all.map((one) => card(one, ctx))

@@ -8,7 +8,7 @@ import { path, STATES } from '../ui.js';
 /* Jobs in a column, and the size of the drawing in its own units. */
 const COLUMN_MAX = 8;
 const ROW = 34;
-const WIDTH = 560;
+const COLUMN = 200;
 const BOX = 156;
 const CHARACTERS = 19;
 
@@ -52,12 +52,14 @@ export function graph(job, neighbours) {
   const height = rows * ROW + 8;
   const middle = height / 2;
   const states = new Map(neighbours.map((one) => [identity(one.jid), one.state]));
+  const centre = before.length ? 2 + COLUMN : 2; /* an empty column takes no room */
+  const width = centre + BOX + 2 + (after.length ? COLUMN : 0);
   const left = column(before, 2, states, middle);
-  const right = column(after, WIDTH - BOX - 2, states, middle);
-  const centre = (WIDTH - BOX) / 2;
-  return h('div', { class: 'graph' }, s('svg', { viewBox: `0 0 ${WIDTH} ${height}`, role: 'group',
+  const right = column(after, centre + COLUMN, states, middle);
+  return h('div', { class: 'graph' }, s('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group',
+    style: { 'max-width': `${width}px` },
     'aria-label': 'Jobs that this job waits for, and jobs that wait for it' },
   left.ys.map((y) => edge(2 + BOX, y, centre, middle)),
-  right.ys.map((y) => edge(centre + BOX, middle, WIDTH - BOX - 2, y)),
+  right.ys.map((y) => edge(centre + BOX, middle, centre + COLUMN, y)),
   left.nodes, box(centre, middle, job.jid, job.state, true), right.nodes));
 }

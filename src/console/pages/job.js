@@ -149,9 +149,10 @@ function factsPanel(job) {
     ['Due', job.at ? when(job.at) : null],
     ['Spawned by', job.spawned_from_jid
       ? h('a', { href: path('recurring', job.spawned_from_jid) }, display(job.spawned_from_jid)) : null],
-    ['Tags', job.tags.length ? h('span', null, job.tags.map((tag) => [tagLink(tag),
-      can('tag') ? button('×', () => removeTag(job, tag), { class: 'small quiet',
-        'aria-label': `Remove the tag ${display(tag)}` }) : null])) : null],
+    ['Tags', job.tags.length ? h('span', null, job.tags.map((tag) =>
+      h('span', { class: 'with-button' }, tagLink(tag), can('tag')
+        ? button('×', () => removeTag(job, tag), { class: 'small quiet',
+          'aria-label': `Remove the tag ${display(tag)}` }) : null))) : null],
     ['Limits', job.limits?.length ? h('span', null, job.limits.map((name) =>
       h('a', { href: path('limits', name), class: 'tag' }, display(name)))) : null],
     ...others,

@@ -78,9 +78,9 @@ function otherTroubles({ failures, endpoints }) {
     .map(([group, jobs]) => ['bad', [plural(jobs, 'job'), ' failed in ', h('b', null, group)], '',
       path('failures', group)]);
   for (const e of endpoints ?? []) {
-    if (e.state && !/^(ok|closed|paused|idle|active)$/.test(e.state)) {
+    if (e.state !== 'closed' && !e.paused) {
       troubles.push(['bad', ['The endpoint ', h('b', null, display(e.name)), ' does not answer'],
-        String(e.error ?? ''), '#/endpoints']);
+        display(e['last-error']), '#/endpoints']);
     }
   }
   return troubles;
@@ -173,7 +173,7 @@ export const overview = {
 
   view({ info, failures, endpoints }) {
     const troubles = [...diskTroubles(info), ...queueTroubles(info.lines),
-      ...otherTroubles({ failures, endpoints: endpoints?.endpoints ?? endpoints })];
+      ...otherTroubles({ failures, endpoints })];
     return [attention(troubles), tiles(info), busiest(info.lines, number(info.queues?.queues))];
   },
 };

@@ -209,11 +209,10 @@ export const queue = {
     return [
       h('div', { class: 'bar' },
         counts.paused ? pill('paused', 'warn') : null,
-        h('span', { class: 'dim' }, plural(counts.listeners ?? 0, 'listener')),
-        line ? h('span', { class: 'dim' },
-          `${rate(line.put_rate_1m)} put, ${rate(line.complete_rate_1m)} completed a second`) : null,
-        line && Number(line.oldest_wait)
-          ? h('span', { class: 'dim' }, `the oldest waits ${duration(line.oldest_wait)}`) : null,
+        h('span', { class: 'dim' }, [plural(counts.listeners ?? 0, 'listener'),
+          line ? `${rate(line.put_rate_1m)} put, ${rate(line.complete_rate_1m)} completed a second` : null,
+          line && Number(line.oldest_wait) ? `the oldest waits ${duration(line.oldest_wait)}` : null]
+          .filter(Boolean).join(' · ')),
         counts.recurring ? h('a', { href: withQuery('#/recurring', { queue: display(name) }) },
           `${count(counts.recurring)} recurring`) : null,
         h('span', { class: 'spring' }), pauseButton({ ...counts, name }, ctx.refresh)),

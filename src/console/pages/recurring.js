@@ -12,7 +12,7 @@ import { button, dim, empty, facts, pager, panel, path, queueLink, table, tagLin
   withQuery } from '../ui.js';
 
 /* Recurring jobs on a page, queues that are asked at once, and ticks of one job. */
-const PAGE = 30;
+const PAGE = 20;
 const QUEUES_AT_ONCE = 6;
 const TICKS = 10;
 

@@ -14,7 +14,9 @@ import { jobTable } from './joblist.js';
 
 const PAGE = 50;
 /* Requests that one page makes at most until it has found enough. A search looks at some jobs in each. */
-const REQUESTS_MAX = 20;
+const REQUESTS_MAX = 500;
+/* Milliseconds after which the page shows what it has found. */
+const PATIENCE_MS = 150;
 
 /* Splits a query at blanks outside of quotes. */
 function words(text) {
@@ -69,19 +71,27 @@ export function readQuery(text) {
     : `There is no state ${odd}. States are ${STATES.join(', ')}.` };
 }
 
-/* Follows the cursor until there are enough jobs, or no more. */
-async function findJobs(query, cursor, signal) {
-  const jids = [];
-  let at = cursor;
-  for (let i = 0; i < REQUESTS_MAX && jids.length < PAGE; i++) {
-    const part = await calls.search({ ...query, cursor: at, count: PAGE - jids.length }, signal);
-    jids.push(...part.jobs);
-    at = String(part.cursor);
-    if (at === '0') {
-      break;
+/* Finds a page of jobs, and shows what it has found so far. */
+async function findJobs(run, query, ctx) {
+  try {
+    for (let i = 0; i < REQUESTS_MAX && run.jobs.length < PAGE; i++) {
+      const part = await calls.search({ ...query, cursor: run.cursor,
+        count: PAGE - run.jobs.length }, ctx.signal);
+      run.jobs.push(...await calls.getJobs(part.jobs, ctx.signal));
+      run.cursor = String(part.cursor);
+      if (run.cursor === '0') {
+        break;
+      }
+      ctx.update();
     }
+  } catch (error) {
+    if (error.name === 'AbortError') {
+      return;
+    }
+    run.problem = error.message;
   }
-  return { jids, cursor: at };
+  run.isSearching = false;
+  ctx.update();
 }
 
 async function exactJob(query, signal) {
@@ -118,42 +128,45 @@ const HELP = [['mail-', 'jobs whose jid begins like this'], ['tag:x', 'jobs with
 
 export const search = {
   title: () => 'Search',
-  matters: () => false,
+  isStill: true,
 
   async load(ctx) {
     const { query, problem } = readQuery(ctx.query.q ?? '');
     if (problem || Object.keys(query).length === 0) {
       return { problem, query };
     }
-    const [found, exact] = await Promise.all([
-      findJobs(query, ctx.query.cursor ?? '0', ctx.signal), exactJob(query, ctx.signal)]);
-    const jobs = await calls.getJobs(found.jids, ctx.signal);
-    if (exact && !ctx.query.cursor) {
-      jobs.splice(0, jobs.length, exact, ...jobs.filter((job) => job.jid !== exact.jid));
-    }
-    return { query, jobs, cursor: found.cursor };
+    const run = { jobs: [], cursor: ctx.query.cursor ?? '0', isSearching: true, problem: null };
+    const exact = run.cursor === '0' ? await exactJob(query, ctx.signal) : null;
+    const end = findJobs(run, query, ctx);
+    await Promise.race([end, new Promise((resolve) => {
+      setTimeout(resolve, PATIENCE_MS);
+    })]);
+    return { query, run, exact };
   },
 
-  view({ problem, query, jobs, cursor }, ctx) {
-    if (!jobs) {
+  view({ problem, query, run, exact }, ctx) {
+    if (!run) {
       return [form(ctx), problem ? notice('warn', problem) : null,
         h('dl', { class: 'keys' }, HELP.map(([word, text]) => h('div', null,
           h('dt', null, h('code', null, word)), h('dd', null, text))))];
     }
+    const jobs = exact ? [exact, ...run.jobs.filter((job) => job.jid !== exact.jid)] : run.jobs;
     const here = (change) => withQuery('#/search', { ...ctx.query, ...change });
-    const onward = cursor !== '0' ? () => ctx.go(here({ cursor })) : null;
+    const onward = !run.isSearching && run.cursor !== '0'
+      ? () => ctx.go(here({ cursor: run.cursor })) : null;
     const all = () => collect(async (at, count) => {
       const part = await calls.search({ ...query, cursor: at ?? '0', count });
       return { jids: part.jobs, next: String(part.cursor) === '0' ? null : String(part.cursor) };
     });
-    return [form(ctx),
+    return [form(ctx), run.problem ? notice('warn', run.problem) : null,
       jobs.length === 0
-        ? empty(onward ? 'Nothing so far.' : 'No job was found.', onward
-          ? 'The search has not looked at all jobs yet.' : null)
+        ? empty(run.isSearching ? 'Searching …' : onward ? 'Nothing so far.' : 'No job was found.',
+          onward ? 'The search has not looked at all jobs yet.' : null)
         : jobTable(ctx, jobs, { columns: ['jid', 'state', 'klass', 'queue', 'tags'],
           actions: ['retry', 'move', 'priority', 'tag', 'cancel', 'delete'], all }),
       onward && jobs.length === 0 ? button('Search on', onward, { class: 'primary' })
-        : pager(jobs.length ? plural(jobs.length, 'job') + ' on this page' : '',
-          ctx.query.cursor ? () => history.back() : null, onward)];
+        : pager((jobs.length ? plural(jobs.length, 'job') + ' on this page' : '') +
+          (run.isSearching ? ', still searching …' : ''),
+        ctx.query.cursor ? () => history.back() : null, onward)];
   },
 };

@@ -97,7 +97,7 @@ async function release(name, jobs, refresh) {
 
 function daysChart(days) {
   const items = [...days].sort((a, b) => a.day - b.day).slice(-30).map((one) => ({
-    value: one.completed + one.failed + one.lost,
+    value: Math.max(one.popped, one.completed + one.failed + one.lost),
     second: one.failed + one.lost,
     label: dayOf(one.day),
     title: `${dayOf(one.day)}: ${count(one.popped)} popped, ${count(one.completed)} completed, ${
