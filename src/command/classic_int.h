@@ -360,6 +360,9 @@ int native_queue_count(struct request *req);
 /* native_queue_jobs.c */
 int native_queue_jobs(struct request *req);
 
+/* native_recur_list.c */
+int native_recur_list(struct request *req);
+
 /* native_search.c */
 int native_job_search(struct request *req);
 

@@ -227,7 +227,11 @@ def recurring_jobs_have_ticks(server):
     has({"cron": "0 4 * * *", "tz": "UTC", "data": {"a": 1}}, c.get("/v1/recurring/r"))
     times = c.get("/v1/recurring/r/next?count=3")["times"]
     equal([86400, 86400], [times[1] - times[0], times[2] - times[1]])
-    equal(sorted(["r", "s"]), sorted(c.get("/v1/recurring?queue=q")["jids"]))
+    c.post("/v1/queues/q2/recurring", status=201, body={
+        "jid": "t", "class": "k", "data": {}, "interval": 60})
+    for path, jids in (("", ["r", "s", "t"]), ("?queue=q", ["r", "s"]), ("?queue=none", [])):
+        page = c.get("/v1/recurring" + path)
+        equal(("0", jids), (page["cursor"], sorted(job["jid"] for job in page["jobs"])))
     c.ok("PATCH", "/v1/recurring/s", {"interval": 30, "data": [1], "priority": 4})
     has({"interval": 30, "data": [1], "priority": 4}, c.get("/v1/recurring/s"))
     equal({"tags": ["x"]}, c.post("/v1/recurring/s/tag", {"tags": ["x"]}))

@@ -46,8 +46,10 @@ function schemaOf(id, status) {
 
 const called = new Set();
 
-// Calls an operation, and checks its answer against the description.
-async function call(id, parameters, body, status = 200) {
+// Calls an operation, and checks its answer against the description. Without a body, axios says that
+// a form is sent, which the server refuses.
+async function call(id, parameters, body = /^(post|put|patch)/.test(id) ? {} : undefined,
+  status = 200) {
   const answer = await client[id](parameters, body);
   assert.equal(answer.status, status, `${id}: ${JSON.stringify(answer.data)}`);
   const validate = new Ajv({ strict: false }).compile(schemaOf(id, answer.status));

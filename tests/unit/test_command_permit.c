@@ -691,6 +691,17 @@ static void patterns_decide_about_the_limits_of_queues_alone(void)
 	ASSERT_ADMIN("$1\r\n1\r\n", "CONFIG.GET mail-max-concurrency");
 }
 
+static void a_list_of_recurring_jobs_leaves_out_other_queues(void)
+{
+	as_admin("RECUR bank secret k {} interval 60 0");
+	as_admin("RECUR mail open k {} interval 60 0");
+	become("mail");
+	ASSERT_PART("\"jid\":\"open\"", "RECUR.LIST");
+	ASSERT_NO_PART("secret", "RECUR.LIST");
+	ASSERT_NO_PART("secret", "RECUR.LIST QUEUE bank");
+	ASSERT_ADMIN("secret", "RECUR.LIST QUEUE bank");
+}
+
 /* A limit is shared with queues that the user must not see. */
 static void a_limit_shows_no_holders_of_other_queues(void)
 {
@@ -708,7 +719,8 @@ static void a_limit_shows_no_holders_of_other_queues(void)
 static void each_queue_command_says_what_it_names(void)
 {
 	static const char *const none[] = { "consistencycheck", "failed",	  "limit.list",
-					    "multiget",		"multiheartbeat", "workers" };
+					    "multiget",		"multiheartbeat", "recur.list",
+					    "workers" };
 	size_t count = 0;
 
 	for (int i = 0; i < command_table_count(f.call.table); i++) {
@@ -832,6 +844,7 @@ int main(int argc, char **argv)
 	RUN(permissions_follow_a_job_to_another_queue);
 	RUN(a_complete_job_with_a_shortened_history_is_hidden);
 	RUN(patterns_decide_about_the_limits_of_queues_alone);
+	RUN(a_list_of_recurring_jobs_leaves_out_other_queues);
 	RUN(a_limit_shows_no_holders_of_other_queues);
 	RUN(each_queue_command_says_what_it_names);
 	RUN(getkeys_returns_the_queues);

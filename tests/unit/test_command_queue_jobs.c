@@ -1,5 +1,5 @@
 /*
- * QUEUE.JOBS, and the lists of JOBS that only native commands have.
+ * QUEUE.JOBS, RECUR.LIST, and the lists of JOBS that only native commands have.
  */
 #include "native.h"
 
@@ -507,6 +507,50 @@ static void failed_jobs_of_a_queue_come_newest_first_from_all_groups(void)
 	ASSERT_BEGINS("*200\r\n", &f, "JOBS", "failed", "q", "0", "1000");
 }
 
+/* ---- RECUR.LIST ---- */
+
+/* Counts the recurring jobs of a walk, and checks that none comes twice. */
+static size_t walk_recurring(const char *queue, const char *count)
+{
+	char cursor[32] = "0";
+	bool found[300] = { false };
+	size_t sum = 0;
+
+	do {
+		const char *reply =
+			queue != NULL ? NATIVE(&f, "RECUR.LIST", "COUNT", count, "CURSOR", cursor,
+					       "QUEUE", queue)
+				      : NATIVE(&f, "RECUR.LIST", "COUNT", count, "CURSOR", cursor);
+		int number;
+
+		TEST_ASSERT_EQUAL_INT_MESSAGE(1, sscanf(reply, "*2\r\n$%*d\r\n%31s", cursor),
+					      reply);
+		for (const char *at = reply; (at = strstr(at, "\"jid\":\"r")) != NULL;
+		     at++, sum++) {
+			TEST_ASSERT_EQUAL_INT(1, sscanf(at, "\"jid\":\"r%d\"", &number));
+			TEST_ASSERT_TRUE(number >= 0 && number < 300 && !found[number]);
+			found[number] = true;
+		}
+	} while (strcmp(cursor, "0") != 0);
+	return sum;
+}
+
+static void a_walk_lists_each_recurring_job_once(void)
+{
+	char jid[16];
+
+	TEST_ASSERT_EQUAL_size_t(0, walk_recurring(NULL, "10"));
+	for (int i = 0; i < 300; i++) {
+		snprintf(jid, sizeof jid, "r%d", i);
+		ASSERT_BEGINS("$", &f, "RECUR", i % 3 == 0 ? "a" : "b", jid, "k", "{}", "interval",
+			      "60", "0");
+	}
+	TEST_ASSERT_EQUAL_size_t(300, walk_recurring(NULL, "7"));
+	TEST_ASSERT_EQUAL_size_t(300, walk_recurring(NULL, "10000"));
+	TEST_ASSERT_EQUAL_size_t(100, walk_recurring("a", "20"));
+	TEST_ASSERT_EQUAL_size_t(0, walk_recurring("c", "20"));
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -529,5 +573,6 @@ int main(int argc, char **argv)
 	RUN(waiting_jobs_come_in_the_order_of_pops);
 	RUN(complete_jobs_of_a_queue_come_newest_first);
 	RUN(failed_jobs_of_a_queue_come_newest_first_from_all_groups);
+	RUN(a_walk_lists_each_recurring_job_once);
 	return UNIT_RESULT();
 }
