@@ -1,18 +1,22 @@
 /*
- * Job queues for programs: kept durably by the program itself, or by a server. The same calls do
- *both.
+ * Job queues for programs: kept durably by the program itself, or by a server. The same calls
+ * do both.
  *
  *	struct qless_store *store;
  *	struct qless_store_error error;
  *
- *	if (qless_store_open("/var/lib/mail", NULL, &store, &error) < 0)      this program keeps
- *them if (qless_connect("redis://10.0.0.5", NULL, &store, &error) < 0)      a qlessd keeps them
+ *	if (qless_store_open("/var/lib/mail", NULL, &store, &error) < 0)
+ *		complain(error.text);
+ *
+ * opens a directory in which this program keeps its jobs. Another program has them in a qlessd:
+ *
+ *	if (qless_connect("redis://10.0.0.5", NULL, &store, &error) < 0)
  *		complain(error.text);
  *
  * qless_store_open() runs the server of qlessd in a thread of this process, without a socket that
  * others could reach. The directory has the log of a server, and one process at a time uses it. So
- *a qlessd can take it over after qless_store_close(), and the other way round. A killed process and
- * a power failure lose nothing that was answered, as far as `sync` says.
+ * a qlessd can take it over after qless_store_close(), and the other way round. A killed process
+ * and a power failure lose nothing that was answered, as far as `sync` says.
  *
  * Every command of qlessd-commands(7) is a call: qless_store_call(). There are typed calls for what
  * most workers and producers need. Strings are slices of bytes: any byte may occur, and no NUL

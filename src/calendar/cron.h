@@ -4,21 +4,21 @@
  * An expression has five fields: minute, hour, day of the month, month, day of the week. A sixth
  * field in front is the second. A field is a list of values, ranges and steps: `1,10-20,40-59/5`,
  * `*`, a star with a step. Months and weekdays have names: `jan`, `sun`. Sunday is 0 and 7. `?` is
- *a star. `L` is the last day of the month, `5L` its last Friday, `1#2` its second Monday. @yearly,
+ * a star. `L` is the last day of the month, `5L` its last Friday, `1#2` its second Monday. @yearly,
  * @annually, @monthly, @weekly, @daily, @midnight and @hourly stand for an expression.
  *
  * If the day of the month and the day of the week both begin with something other than a star, a
- *day needs only one of them. This is the rule of crontab(5).
+ * day needs only one of them. This is the rule of crontab(5).
  *
  * A tick is an instant at which the clocks of a zone show a time that the expression matches. When
  * the clocks change:
  *
  *	- A tick in the time that they skip is at the first instant after it. Several such ticks,
- *and a tick at that instant, are one tick.
+ *	  and a tick at that instant, are one tick.
  *	- A tick in the time that they show twice is at the first of both.
  *	- If the expression has all hours, its ticks follow the time that passes instead: they go on
  *	  while the time is shown again, and a skipped hour has none. A part of an hour may be
- *skipped (Lord Howe Island). Its ticks are at the first instant after it.
+ *	  skipped (Lord Howe Island). Its ticks are at the first instant after it.
  */
 #ifndef CALENDAR_CRON_H
 #define CALENDAR_CRON_H

@@ -1,6 +1,6 @@
 /*
  * A file has a header and a block of data in the format of version 1, then a header and a block
- *with times of 64 bits, then a newline, the rule and a newline. A header is
+ * with times of 64 bits, then a newline, the rule and a newline. A header is
  *
  *	4 bytes	"TZif"
  *	1 byte	version: NUL, '2' or later

@@ -8,8 +8,8 @@
  *
  * More commands may follow up to the end of the payload. The first word is the name of a queue
  * command, and the others are its arguments as the client sent them. In format 3, `=` in place of
- *the data of complete, fail and heartbeat means that the job keeps its data. Names that begin with
- *`@` are changes that are not queue commands.
+ * the data of complete, fail and heartbeat means that the job keeps its data. Names that begin with
+ * `@` are changes that are not queue commands.
  */
 #include "command/legacy.h"
 

@@ -2,7 +2,7 @@
  * A request: a command while it runs, and everything that its handler may use.
  *
  * Clients call the queue commands in three forms. The forms differ in the source of the time, and
- *in the spelling of errors and empty lists:
+ * in the spelling of errors and empty lists:
  *
  *	native	put <worker> ...		now is the server's; `NOJOB text`; []
  *	QLESS	QLESS put <now> <worker> ...	now is an argument; `ERR text`; []

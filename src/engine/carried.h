@@ -1,6 +1,6 @@
 /*
  * Parts that few jobs carry: the claim to a unique key, the terms of their put, and the account
- *that their workers gave.
+ * that their workers gave.
  *
  * A job that carries something has the flag JOB_CARRIES. Its extra part then has a struct
  * job_carried before it, in the same allocation:

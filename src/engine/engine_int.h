@@ -2,9 +2,9 @@
  * The engine as a whole; for the files of this folder only.
  *
  * Everything is reachable from struct qless. Names that many objects share (queues, workers,
- *classes, groups, tags) are interned, each kind in its own table, and the interned name points to
- *the object of that name. Lists in a visible order are skiplists. Hash tables only find things:
- *their order is never visible.
+ * classes, groups, tags) are interned, each kind in its own table, and the interned name points to
+ * the object of that name. Lists in a visible order are skiplists. Hash tables only find things:
+ * their order is never visible.
  *
  * A job is in exactly one list, and its state says in which:
  *

@@ -4,7 +4,7 @@
  * For the programs that move queues in; no command uses it. The caller makes sure that numbers are
  * finite, and that names and texts are within the widest limits. Everything else is checked here: a
  * piece that does not fit is refused or changed, so the invariants hold after import_end(). The
- *order of the calls is:
+ * order of the calls is:
  *
  *	import_begin()
  *	options, tracked jids		options by qless_config_set()

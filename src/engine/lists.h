@@ -1,7 +1,7 @@
 /*
  * The lists of a queue, one row each. Everything that walks the lists follows the rows: snapshots,
  * checks, repairs, the view of the ql:* keys, and the figures of queues. A new list needs a row
- *here, its key in keyspace/names.h, and the code that fills it.
+ * here, its key in keyspace/names.h, and the code that fills it.
  *
  *	X(NAME, field, figure, state, since, word, what, help)
  *

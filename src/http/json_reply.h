@@ -9,7 +9,8 @@
  *	status			string; OK is true
  *	null			null
  *	double			number; NaN is null, and an infinity is the largest number of its
- *sign error			{"error": {"code": "...", "message": "..."}}
+ *				sign
+ *	error			{"error": {"code": "...", "message": "..."}}
  *
  * A reply that is only null is not written: the caller looks at `is_null` and says what it means.
  * A name may wrap the reply in an object, because later versions can add members to one.

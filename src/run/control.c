@@ -570,7 +570,7 @@ void control_ping(struct worker *w)
 	send_request(w, REQUEST_PING, NULL, &c);
 }
 
-/* The timer `again`: what was refused for now. */
+/* The timer `again`: repeat what was refused with an error that passes. */
 void control_again(struct worker *w)
 {
 	if (!link_is_ready(&w->control))

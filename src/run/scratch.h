@@ -6,7 +6,7 @@
  *	              <slot>/    of the job that runs in this slot
  *
  * A qless-run that is killed leaves its directory. The next one with the same base finds that
- *nobody holds the lock, removes the directory, and learns which worker has died.
+ * nobody holds the lock, removes the directory, and learns which worker has died.
  */
 #ifndef RUN_SCRATCH_H
 #define RUN_SCRATCH_H

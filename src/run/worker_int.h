@@ -105,7 +105,7 @@ void control_leave(struct worker *w);
 void control_ping(struct worker *w);
 /* Look for workers of this machine that have died, and release their jobs. */
 void control_sweep(struct worker *w);
-/* Repeat what the server has refused for now. */
+/* Repeat the requests that the server refused with an error that passes. */
 void control_again(struct worker *w);
 /* The requests that are under way get no replies. */
 void control_drop_requests(struct worker *w);

@@ -14,7 +14,7 @@
  *
  * A hand-over is an ordinary pop: only that reaches the log. Nothing is handed over while nothing
  * may change: during CLIENT PAUSE, and while the log cannot be written or synced. A queue that
- *wakes meanwhile stays awake until then.
+ * wakes meanwhile stays awake until then.
  *
  * The alarm of the server rings when the next timeout ends, or when something falls due in a
  * database for which a client waits.

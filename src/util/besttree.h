@@ -3,7 +3,7 @@
  *
  * It answers "the best of all nodes with a key of at most x" in O(log n). The best node is the one
  * with the highest value. Among nodes with equal values, the caller says which is better.
- *Inserting, removing and changing a key or a value take O(log n), too. The tree allocates nothing.
+ * Inserting, removing and changing a key or a value take O(log n), too. The tree allocates nothing.
  *
  * Nodes belong to the caller, and know their place. Nodes with equal keys are in no particular
  * order.

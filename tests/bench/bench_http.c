@@ -1,6 +1,6 @@
 /*
  * The parts of http.py in C: a client with many connections that are kept alive, and the server
- *that it compares with.
+ * that it compares with.
  *
  *	bench_http serve PORT				evhttp, with an empty answer to everything
  *	bench_http empty PORT CONNECTIONS SECONDS	GET / on each connection

@@ -3,12 +3,12 @@
  *
  *	bench_limits fill PORT QUEUE NAMES JOBS limited|unlimited
  *		Puts JOBS jobs for each of NAMES names, all jobs of a name together. If limited,
- *each job has the limit `domain:<number of the name>`.
+ *		each job has the limit `domain:<number of the name>`.
  *
  *	bench_limits work PORT QUEUE WORKERS NAMES SECONDS INTERVAL [JOBS]
  *		Lets WORKERS connections wait for jobs and complete them at once. Given JOBS, they
- *take at most that number of jobs in each interval of that many seconds. Prints what each name got,
- *as JSON.
+ *		take at most that number of jobs in each interval of that many seconds. Prints
+ *		what each name got, as JSON.
  *
  *	bench_limits live PORT QUEUE NAMES JOBS limited|unlimited
  *		Puts, pops and completes JOBS jobs, BATCH at a time, on one connection.

@@ -1,6 +1,6 @@
 /*
  * The judge: builds images as power failures could leave them, recovers each as the daemon does,
- *and compares the result with the ledger and with the history.
+ * and compares the result with the ledger and with the history.
  *
  *	powerloss_judge [--seed N] [--images N] [--image N] [--bound-ms N] [--old-blocks]
  *			[--write DIRECTORY] RUN

@@ -3,14 +3,16 @@
  * calls that concern the directory of the log or a client.
  *
  * It does not sync anything. A sync takes a random time, during which other threads and processes
- *go on, and may fail. The judge builds what a disk could hold, whatever the real one does.
+ * go on, and may fail. The judge builds what a disk could hold, whatever the real one does.
  *
  * The variable POWERLOSS_FAULT breaks the daemon on purpose. Syncs of some files then return at
  * once, and say that they succeeded:
  *
  *	manifest	files with a name that begins with "manifest", before they are renamed.
- *Nothing is synced directory	the directory. Nothing is synced log		log segments. The
- *sync ends when the next one begins, so replies leave before their records are safe
+ *			Nothing is synced
+ *	directory	the directory. Nothing is synced
+ *	log		log segments. The sync ends when the next one begins, so replies leave
+ *			before their records are safe
  */
 /* With it, the compiler would give the functions below the names of others, such as open64. */
 #undef _FILE_OFFSET_BITS

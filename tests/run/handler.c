@@ -8,13 +8,16 @@
  *	flood BYTES      writes this number of bytes to both outputs
  *	die              is killed by a signal
  *	litter DIR       fills the scratch directory with what is hard to remove, with links to DIR,
- *and writes its path to DIR/out hold DIR         notes the run in DIR, starts a detached process,
- *and waits for DIR/go or DIR/<jid> deaf DIR         the same, and ignores TERM run DIR notes the
- *run in DIR, starts a detached process, and ends after a moment orphan DIR       notes the run,
- *leaves a detached process, and ends lines            answers jobs by lines; the data says how
+ *	                 and writes its path to DIR/out
+ *	hold DIR         notes the run in DIR, starts a detached process, and waits for DIR/go or
+ *	                 DIR/<jid>
+ *	deaf DIR         the same, and ignores TERM
+ *	run DIR          notes the run in DIR, starts a detached process, and ends after a moment
+ *	orphan DIR       notes the run, leaves a detached process, and ends
+ *	lines            answers jobs by lines; the data says how
  *
  * A run holds a lock on DIR/<jid>.lock, as its detached process does. A run that finds it locked
- *notes this in DIR/twice, because two runs of the job overlap.
+ * notes this in DIR/twice, because two runs of the job overlap.
  */
 #include <errno.h>
 #include <fcntl.h>
