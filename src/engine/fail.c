@@ -84,8 +84,7 @@ static void settle(struct qless *q, struct qless_job *job)
 	q->failure_number += 1;
 	failed_history_add(q, group_need(q, job_extra(job)->failure->group), q->failure_number);
 	job_place_as(q, job, QLESS_FAILED, q->failure_number);
-	job_count(q, job, METER_FAIL);
-	job_count_end(q, job, METER_TO_FAIL);
+	job_count_fail(q, job);
 	stats_count_failure(q, job->queue, q->now);
 	engine_changed(q);
 	job_tell_end(q, job, false);

@@ -73,6 +73,15 @@ void job_count_run(struct qless *q, const struct qless_job *job, double seconds)
 	meter_complete(&job->queue->meter, klass_meter(q, job), seconds, count_attempts(job));
 }
 
+void job_count_fail(struct qless *q, const struct qless_job *job)
+{
+	struct meter *queue = &job->queue->meter, *klass = klass_meter(q, job);
+
+	queue->counts[METER_FAIL]++;
+	klass->counts[METER_FAIL]++;
+	meter_end(queue, klass, METER_TO_FAIL, q->now - history_since(&job->history));
+}
+
 void job_count_end(struct qless *q, const struct qless_job *job, enum meter_end end)
 {
 	struct meter *klass = klass_meter(q, job);

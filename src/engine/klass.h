@@ -55,7 +55,10 @@ void job_count_pop(struct qless *q, const struct qless_job *job, double seconds)
 /* Count a completion of the job after it ran. Its retries have not been restored yet. */
 void job_count_run(struct qless *q, const struct qless_job *job, double seconds);
 
-/* Count that the job ends now, in its queue. */
+/* Count that the job fails now, and ends. */
+void job_count_fail(struct qless *q, const struct qless_job *job);
+
+/* Count that the job ends now otherwise, in its queue. */
 void job_count_end(struct qless *q, const struct qless_job *job, enum meter_end end);
 
 #endif

@@ -77,7 +77,7 @@ static inline struct tag_list *tags_of(const struct qless_job *job)
 {
 	const struct job_extra *extra = job_extra(job);
 
-	return extra != NULL ? extra->tags : NULL;
+	return __builtin_expect(extra != NULL, 1) ? extra->tags : NULL;
 }
 
 const struct skipnode *job_find_tag(const struct qless_job *job, const struct tag *tag)
@@ -311,10 +311,12 @@ int qless_untag(struct qless *q, double now, struct qless_str jid, const struct 
 bool qless_job_next_tag(const struct qless_job *job, size_t *cursor, struct qless_str *ret_tag)
 {
 	const struct tag_list *list = tags_of(job);
+	size_t at = *cursor;
 
-	if (list == NULL || *cursor >= list->count)
+	if (list == NULL || at >= list->count)
 		return false;
-	*ret_tag = intern_str(list->items[(*cursor)++]->tag->name);
+	*cursor = at + 1;
+	*ret_tag = intern_str(list->items[at]->tag->name);
 	return true;
 }
 
