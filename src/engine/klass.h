@@ -58,7 +58,7 @@ void job_count_run(struct qless *q, const struct qless_job *job, double seconds)
 /* Count that the job fails now, and ends. */
 void job_count_fail(struct qless *q, const struct qless_job *job);
 
-/* Count that the job ends now otherwise, in its queue. */
+/* Count another end of the job, now and in its queue. */
 void job_count_end(struct qless *q, const struct qless_job *job, enum meter_end end);
 
 #endif
