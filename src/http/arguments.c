@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "http/arguments_int.h"
 #include "http/body.h"
-#include "util/base64.h"
 #include "util/mem.h"
 #include "util/nearest.h"
 #include "util/num.h"
@@ -14,8 +14,6 @@
 #define KEEP_BYTES ((size_t)4096)
 /* Bytes for what is made without the request: numbers. */
 #define OWN_BYTES ((size_t)1024)
-/* Bytes of a name or value that an error repeats. */
-#define QUOTED_MAX 64
 /* Seconds for which a job is not put again with the same Idempotency-Key: a day. */
 #define IDEMPOTENCY_SECONDS "86400"
 
@@ -51,10 +49,7 @@ void arguments_trim(struct arguments *a)
 
 /* ---- errors ---- */
 
-static bool fail(struct arguments *a, const char *code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static bool fail(struct arguments *a, const char *code, const char *format, ...)
+bool arguments_fail(struct arguments *a, const char *code, const char *format, ...)
 {
 	va_list args;
 
@@ -69,21 +64,20 @@ static bool fail(struct arguments *a, const char *code, const char *format, ...)
 	return false;
 }
 
-#define QUOTE(text) (int)((text).len < QUOTED_MAX ? (text).len : QUOTED_MAX), (text).ptr
-
 static const char *place_text(const struct arguments *a)
 {
 	return route_has_body(a->route) ? "member" : "parameter";
 }
 
-static bool fail_kind(struct arguments *a, const struct route_arg *arg, const char *expected,
-		      struct qless_str found)
+bool arguments_fail_kind(struct arguments *a, const struct route_arg *arg, const char *expected,
+			 struct qless_str found)
 {
 	if (!route_has_body(a->route))
-		return fail(a, "BADARG", "The parameter \"%s\" must be %s; found \"%.*s\"",
-			    arg->name, expected, QUOTE(found));
-	return fail(a, "BADARG", "The member \"%s\" must be %s; found %s", arg->name, expected,
-		    body_kind_text(body_kind_of(found)));
+		return arguments_fail(a, "BADARG",
+				      "The parameter \"%s\" must be %s; found \"%.*s\"", arg->name,
+				      expected, QUOTE(found));
+	return arguments_fail(a, "BADARG", "The member \"%s\" must be %s; found %s", arg->name,
+			      expected, body_kind_text(body_kind_of(found)));
 }
 
 /* Appends the names that the route knows. */
@@ -108,7 +102,7 @@ static bool fail_unknown(struct arguments *a, struct qless_str name)
 		if (arg->kind != ROUTE_SEGMENT && arg->kind != ROUTE_WORD)
 			nearest_try(&nearest, str_from(arg->name));
 	}
-	fail(a, "BADARG", "There is no %s \"%.*s\" here", place_text(a), QUOTE(name));
+	arguments_fail(a, "BADARG", "There is no %s \"%.*s\" here", place_text(a), QUOTE(name));
 	if (nearest.found.ptr != NULL)
 		buf_printf(&a->error, "; did you mean \"%.*s\"?", QUOTE(nearest.found));
 	else
@@ -116,31 +110,31 @@ static bool fail_unknown(struct arguments *a, struct qless_str name)
 	return false;
 }
 
-static bool fail_repeated(struct arguments *a, struct qless_str name)
+bool arguments_fail_repeated(struct arguments *a, struct qless_str name)
 {
-	return fail(a, "BADARG", "The %s \"%.*s\" occurs more than once", place_text(a),
-		    QUOTE(name));
+	return arguments_fail(a, "BADARG", "The %s \"%.*s\" occurs more than once", place_text(a),
+			      QUOTE(name));
 }
 
 static bool fail_missing(struct arguments *a, const struct route_arg *arg)
 {
-	return fail(a, "BADARG", "The %s \"%s\" is missing: %s", place_text(a), arg->name,
-		    arg->help);
+	return arguments_fail(a, "BADARG", "The %s \"%s\" is missing: %s", place_text(a), arg->name,
+			      arg->help);
 }
 
 /* ---- arguments ---- */
 
-static void add(struct arguments *a, struct qless_str argument)
+void arguments_add(struct arguments *a, struct qless_str argument)
 {
 	if (a->argc == a->argv_cap)
 		a->argv = mem_grow(a->argv, &a->argv_cap, a->argc + 1, sizeof *a->argv);
 	a->argv[a->argc++] = argument;
 }
 
-static void add_word(struct arguments *a, const struct route_arg *arg)
+void arguments_add_word(struct arguments *a, const struct route_arg *arg)
 {
 	if (arg->word != NULL)
-		add(a, str_from(arg->word));
+		arguments_add(a, str_from(arg->word));
 }
 
 /* The room for text has been made, so the slices do not move. */
@@ -154,7 +148,7 @@ static struct qless_str keep(struct arguments *a, const char *bytes, size_t len)
 	return str_make(to, len);
 }
 
-static struct qless_str decode(struct arguments *a, struct qless_str inside)
+struct qless_str arguments_decode(struct arguments *a, struct qless_str inside)
 {
 	char *to = a->text.mem + a->text.start + a->text.len;
 	size_t len;
@@ -166,7 +160,7 @@ static struct qless_str decode(struct arguments *a, struct qless_str inside)
 	return str_make(to, len);
 }
 
-static struct qless_str keep_number(struct arguments *a, double number)
+struct qless_str arguments_keep_number(struct arguments *a, double number)
 {
 	char text[NUM_MAX];
 
@@ -179,17 +173,17 @@ static void add_command(struct arguments *a, const char *command)
 	const char *bar = strchr(command, '|');
 
 	if (bar == NULL) {
-		add(a, str_from(command));
+		arguments_add(a, str_from(command));
 		return;
 	}
-	add(a, str_make(command, (size_t)(bar - command)));
-	add(a, str_from(bar + 1));
+	arguments_add(a, str_make(command, (size_t)(bar - command)));
+	arguments_add(a, str_from(bar + 1));
 }
 
 /* ---- members of the body ---- */
 
-static const struct arguments_value *value_of(const struct arguments *a,
-					      const struct route_arg *arg)
+const struct arguments_value *arguments_value_of(const struct arguments *a,
+						 const struct route_arg *arg)
 {
 	return &a->values[arg - a->route->args];
 }
@@ -215,11 +209,11 @@ static bool is_timeout(const struct arguments *a, struct qless_str name)
 	return a->route->waiting != NULL && str_equal(name, STR("timeout"));
 }
 
-static bool set_value(struct arguments *a, struct arguments_value *to, struct qless_str name,
-		      struct qless_str value)
+bool arguments_set(struct arguments *a, struct arguments_value *to, struct qless_str name,
+		   struct qless_str value)
 {
 	if (to->is_set)
-		return fail_repeated(a, name);
+		return arguments_fail_repeated(a, name);
 	to->is_set = true;
 	to->text = value;
 	return true;
@@ -232,11 +226,12 @@ static bool check_data(struct arguments *a, const struct arguments_value *data,
 	bool is_args = str_equal(name, STR("args"));
 
 	if (data->is_set && is_args != a->data_is_args)
-		return fail(a, "BADARG", "The members \"data\" and \"args\" exclude each other");
+		return arguments_fail(a, "BADARG",
+				      "The members \"data\" and \"args\" exclude each other");
 	a->data_is_args = is_args;
 	return !is_args || body_kind_of(value) == BODY_ARRAY ||
-	       fail(a, "BADARG", "The member \"args\" must be an array; found %s",
-		    body_kind_text(body_kind_of(value)));
+	       arguments_fail(a, "BADARG", "The member \"args\" must be an array; found %s",
+			      body_kind_text(body_kind_of(value)));
 }
 
 static bool take_member(struct arguments *a, struct qless_str name, struct qless_str value)
@@ -246,17 +241,17 @@ static bool take_member(struct arguments *a, struct qless_str name, struct qless
 
 	if (is_timeout(a, name)) {
 		if (body_kind_of(value) != BODY_NUMBER)
-			return fail(a, "BADARG",
-				    "The member \"timeout\" must be a number; found %s",
-				    body_kind_text(body_kind_of(value)));
-		return set_value(a, &a->timeout, name, value);
+			return arguments_fail(a, "BADARG",
+					      "The member \"timeout\" must be a number; found %s",
+					      body_kind_text(body_kind_of(value)));
+		return arguments_set(a, &a->timeout, name, value);
 	}
 	arg = find_arg(a, name);
 	if (arg == NULL)
 		return fail_unknown(a, name);
 	to = &a->values[arg - a->route->args];
 	return (arg->kind != ROUTE_DATA || check_data(a, to, name, value)) &&
-	       set_value(a, to, name, value);
+	       arguments_set(a, to, name, value);
 }
 
 static bool take_members(struct arguments *a, struct qless_str object)
@@ -265,18 +260,13 @@ static bool take_members(struct arguments *a, struct qless_str object)
 
 	memset(a->values, 0, sizeof a->values);
 	while (body_next_member(&object, &name, &value)) {
-		if (!take_member(a, decode(a, name), value))
+		if (!take_member(a, arguments_decode(a, name), value))
 			return false;
 	}
 	return true;
 }
 
 /* ---- parameters of the query ---- */
-
-static bool is_list(const struct route_arg *arg)
-{
-	return arg->kind == ROUTE_LIST || arg->kind == ROUTE_EACH || arg->kind == ROUTE_PAIRS;
-}
 
 static bool take_parameter(struct arguments *a, const struct http_parameter *parameter)
 {
@@ -285,23 +275,24 @@ static bool take_parameter(struct arguments *a, const struct http_parameter *par
 
 	if (str_equal(parameter->name, STR("db"))) {
 		if (a->has_db)
-			return fail_repeated(a, parameter->name);
+			return arguments_fail_repeated(a, parameter->name);
 		a->has_db = true;
 		a->db = parameter->value;
 		return true;
 	}
 	if (route_has_body(a->route))
-		return fail(a, "BADARG",
-			    "There is no parameter \"%.*s\" here: the body has the values, and the "
-			    "query only db",
-			    QUOTE(parameter->name));
+		return arguments_fail(
+			a, "BADARG",
+			"There is no parameter \"%.*s\" here: the body has the values, and the "
+			"query only db",
+			QUOTE(parameter->name));
 	arg = find_arg(a, parameter->name);
 	if (arg == NULL)
 		return fail_unknown(a, parameter->name);
 	to = &a->values[arg - a->route->args];
-	if (to->is_set && is_list(arg))
+	if (to->is_set && route_arg_is_list(arg))
 		return true;
-	return set_value(a, to, parameter->name, parameter->value);
+	return arguments_set(a, to, parameter->name, parameter->value);
 }
 
 static bool take_parameters(struct arguments *a)
@@ -312,323 +303,6 @@ static bool take_parameters(struct arguments *a)
 		if (!take_parameter(a, &target->parameters[i]))
 			return false;
 	}
-	return true;
-}
-
-/* ---- values of a body ---- */
-
-static bool add_text(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	if (body_kind_of(value) != BODY_STRING)
-		return fail_kind(a, arg, "a string", value);
-	add_word(a, arg);
-	add(a, decode(a, body_inside(value)));
-	return true;
-}
-
-static bool add_number(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	if (body_kind_of(value) != BODY_NUMBER)
-		return fail_kind(a, arg, "a number", value);
-	add_word(a, arg);
-	add(a, value);
-	return true;
-}
-
-static bool add_scalar(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	if (body_kind_of(value) == BODY_STRING)
-		return add_text(a, arg, value);
-	if (body_kind_of(value) != BODY_NUMBER)
-		return fail_kind(a, arg, "a string or a number", value);
-	return add_number(a, arg, value);
-}
-
-static bool add_flag(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	enum body_kind kind = body_kind_of(value);
-
-	if (kind != BODY_TRUE && kind != BODY_FALSE)
-		return fail_kind(a, arg, "true or false", value);
-	if (kind == BODY_TRUE)
-		add_word(a, arg);
-	return true;
-}
-
-static bool add_switch(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	enum body_kind kind = body_kind_of(value);
-
-	if (kind != BODY_TRUE && kind != BODY_FALSE)
-		return fail_kind(a, arg, "true or false", value);
-	add_word(a, arg);
-	add(a, kind == BODY_TRUE ? STR("yes") : STR("no"));
-	return true;
-}
-
-static bool add_any(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	add_word(a, arg);
-	add(a, value);
-	return true;
-}
-
-static bool add_json_list(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	if (body_kind_of(value) != BODY_ARRAY)
-		return fail_kind(a, arg, "an array of strings", value);
-	return add_any(a, arg, value);
-}
-
-static bool is_raw(const struct arguments *a)
-{
-	for (const struct route_arg *arg = a->route->args; !route_arg_is_end(arg); arg++) {
-		if (arg->kind == ROUTE_RAW || arg->kind == ROUTE_RAW_SWITCH)
-			return value_of(a, arg)->is_set &&
-			       body_kind_of(value_of(a, arg)->text) == BODY_TRUE;
-	}
-	return false;
-}
-
-/* Finds the text in {"base64": "..."}. Returns false if the value is anything else. */
-static bool find_base64(struct arguments *a, struct qless_str value, struct qless_str *ret_text)
-{
-	struct qless_str name, text, rest = value;
-
-	if (body_kind_of(value) != BODY_OBJECT || !body_next_member(&rest, &name, &text) ||
-	    !str_equal(decode(a, name), STR("base64")) || body_kind_of(text) != BODY_STRING)
-		return false;
-	*ret_text = decode(a, body_inside(text));
-	return !body_next_member(&rest, &name, &text);
-}
-
-static bool add_raw(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	size_t begin = a->text.start + a->text.len;
-	struct qless_str text;
-
-	if (body_kind_of(value) == BODY_STRING)
-		return add_text(a, arg, value);
-	if (!find_base64(a, value, &text) || !base64_append_decoded(&a->text, text))
-		return fail(
-			a, "BADARG",
-			"The member \"%s\" of a raw job must be {\"base64\": \"...\"} or a string",
-			arg->name);
-	add_word(a, arg);
-	add(a, str_make(a->text.mem + begin, a->text.start + a->text.len - begin));
-	return true;
-}
-
-static bool add_data(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	return is_raw(a) ? add_raw(a, arg, value) : add_any(a, arg, value);
-}
-
-static bool add_result(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	return body_kind_of(value) == BODY_STRING ? add_text(a, arg, value)
-						  : add_any(a, arg, value);
-}
-
-static bool add_list(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	struct qless_str element, rest = value;
-	size_t counter, count = 0;
-
-	if (body_kind_of(value) != BODY_ARRAY)
-		return fail_kind(a, arg, "an array of strings", value);
-	add_word(a, arg);
-	counter = a->argc;
-	if (arg->kind == ROUTE_COUNTED)
-		add(a, STR(""));
-	for (; body_next_element(&rest, &element); count++) {
-		if (body_kind_of(element) != BODY_STRING)
-			return fail(a, "BADARG",
-				    "The member \"%s\" must be an array of strings; found %s in it",
-				    arg->name, body_kind_text(body_kind_of(element)));
-		add(a, decode(a, body_inside(element)));
-	}
-	if (count == 0)
-		return fail(a, "BADARG", "The member \"%s\" must not be empty: %s", arg->name,
-			    arg->help);
-	if (arg->kind == ROUTE_COUNTED)
-		a->argv[counter] = keep_number(a, (double)count);
-	return true;
-}
-
-static bool add_fields(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	struct qless_str name, text, rest = value;
-
-	if (body_kind_of(value) != BODY_OBJECT)
-		return fail_kind(a, arg, "an object of strings", value);
-	add_word(a, arg);
-	while (body_next_member(&rest, &name, &text)) {
-		add(a, decode(a, name));
-		if (body_kind_of(text) == BODY_STRING)
-			text = decode(a, body_inside(text));
-		add(a, text);
-	}
-	return true;
-}
-
-/* The jids and the data of MULTICOMPLETE. */
-static bool add_job(struct arguments *a, const struct route_arg *arg, struct qless_str job)
-{
-	struct qless_str name, value, rest = job;
-	struct arguments_value jid = { .is_set = false }, data = { .is_set = false };
-
-	if (body_kind_of(job) != BODY_OBJECT)
-		return fail_kind(a, arg, "an array of objects with jid and data", job);
-	while (body_next_member(&rest, &name, &value)) {
-		struct qless_str decoded = decode(a, name);
-		bool is_jid = str_equal(decoded, STR("jid"));
-
-		if (!is_jid && !str_equal(decoded, STR("data")))
-			return fail(a, "BADARG",
-				    "There is no member \"%.*s\" in the elements of \"%s\"; "
-				    "expected jid, data",
-				    QUOTE(decoded), arg->name);
-		if (!set_value(a, is_jid ? &jid : &data, decoded, value))
-			return false;
-	}
-	if (!jid.is_set || body_kind_of(jid.text) != BODY_STRING)
-		return fail(a, "BADARG", "The elements of \"%s\" need a string \"jid\"", arg->name);
-	if (!data.is_set)
-		return fail(a, "BADARG", "The elements of \"%s\" need \"data\"", arg->name);
-	add(a, decode(a, body_inside(jid.text)));
-	add(a, data.text);
-	return true;
-}
-
-static bool add_jobs(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	struct qless_str job, rest = value;
-
-	if (body_kind_of(value) != BODY_ARRAY)
-		return fail_kind(a, arg, "an array of objects with jid and data", value);
-	while (body_next_element(&rest, &job)) {
-		if (!add_job(a, arg, job))
-			return false;
-	}
-	return true;
-}
-
-static bool add_backoff(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	static const char *const names[] = { "kind", "base", "max" };
-	struct arguments_value values[3] = { { .is_set = false } };
-	struct qless_str name, text, rest = value;
-
-	if (body_kind_of(value) != BODY_OBJECT)
-		return fail_kind(a, arg, "an object with kind, base and max", value);
-	while (body_next_member(&rest, &name, &text)) {
-		struct qless_str decoded = decode(a, name);
-		size_t i = 0;
-
-		while (i < 3 && !str_equal(decoded, str_from(names[i])))
-			i++;
-		if (i == 3)
-			return fail(
-				a, "BADARG",
-				"There is no member \"%.*s\" in \"%s\"; expected kind, base, max",
-				QUOTE(decoded), arg->name);
-		if (!set_value(a, &values[i], decoded, text))
-			return false;
-		if (body_kind_of(text) != (i == 0 ? BODY_STRING : BODY_NUMBER))
-			return fail(a, "BADARG", "The member \"%s\" of \"%s\" must be %s", names[i],
-				    arg->name, i == 0 ? "a string" : "a number");
-	}
-	add_word(a, arg);
-	for (size_t i = 0; i < 3; i++) {
-		if (!values[i].is_set)
-			return fail(a, "BADARG", "The member \"%s\" needs \"%s\"", arg->name,
-				    names[i]);
-		add(a, i == 0 ? decode(a, body_inside(values[i].text)) : values[i].text);
-	}
-	return true;
-}
-
-static bool add_interval(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	const struct route_arg *offset = arg + 1;
-
-	assert(offset->kind == ROUTE_OFFSET);
-	if (!add_number(a, arg, value))
-		return false;
-	if (!value_of(a, offset)->is_set) {
-		add(a, STR("0"));
-		return true;
-	}
-	return add_number(a, offset, value_of(a, offset)->text);
-}
-
-typedef bool add_fn(struct arguments *a, const struct route_arg *arg, struct qless_str value);
-
-/* A kind without a function has no argument of its own. */
-static add_fn *const add_from_body[] = {
-	[ROUTE_TEXT] = add_text,	 [ROUTE_NUMBER] = add_number,
-	[ROUTE_SCALAR] = add_scalar,	 [ROUTE_RESULT] = add_result,
-	[ROUTE_FLAG] = add_flag,	 [ROUTE_ANY] = add_any,
-	[ROUTE_DATA] = add_data,	 [ROUTE_RAW] = add_flag,
-	[ROUTE_JSON] = add_json_list,	 [ROUTE_LIST] = add_list,
-	[ROUTE_COUNTED] = add_list,	 [ROUTE_FIELDS] = add_fields,
-	[ROUTE_JOBS] = add_jobs,	 [ROUTE_BACKOFF] = add_backoff,
-	[ROUTE_INTERVAL] = add_interval, [ROUTE_OFFSET] = NULL,
-	[ROUTE_RAW_SWITCH] = add_switch,
-};
-
-/* ---- values of a query ---- */
-
-static bool add_flag_text(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	if (str_equal(value, STR("true"))) {
-		add_word(a, arg);
-		return true;
-	}
-	return str_equal(value, STR("false")) || fail_kind(a, arg, "true or false", value);
-}
-
-static bool add_pair(struct arguments *a, const struct route_arg *arg, struct qless_str pair)
-{
-	const char *colon = pair.len != 0 ? memchr(pair.ptr, ':', pair.len) : NULL;
-
-	if (colon == NULL)
-		return fail_kind(a, arg, "a path, a colon and a value in JSON", pair);
-	add(a, str_make(pair.ptr, (size_t)(colon - pair.ptr)));
-	add(a, str_make(colon + 1, (size_t)(pair.ptr + pair.len - colon - 1)));
-	return true;
-}
-
-static bool add_parameters(struct arguments *a, const struct route_arg *arg)
-{
-	const struct http_target *target = &a->req->target;
-
-	if (arg->kind == ROUTE_LIST)
-		add_word(a, arg);
-	for (size_t i = 0; i < target->parameter_count; i++) {
-		const struct http_parameter *parameter = &target->parameters[i];
-
-		if (!str_equal(parameter->name, str_from(arg->name)))
-			continue;
-		if (arg->kind != ROUTE_LIST)
-			add_word(a, arg);
-		if (arg->kind != ROUTE_PAIRS)
-			add(a, parameter->value);
-		else if (!add_pair(a, arg, parameter->value))
-			return false;
-	}
-	return true;
-}
-
-static bool add_from_query(struct arguments *a, const struct route_arg *arg, struct qless_str value)
-{
-	if (arg->kind == ROUTE_FLAG)
-		return add_flag_text(a, arg, value);
-	if (is_list(arg))
-		return add_parameters(a, arg);
-	add_word(a, arg);
-	add(a, value);
 	return true;
 }
 
@@ -655,7 +329,7 @@ static bool is_followed(const struct arguments *a, const struct route_arg *arg)
 {
 	for (arg++; !route_arg_is_end(arg); arg++) {
 		if (arg->kind != ROUTE_WORD && arg->word == NULL && arg->kind != ROUTE_RAW &&
-		    value_of(a, arg)->is_set)
+		    arguments_value_of(a, arg)->is_set)
 			return true;
 	}
 	return false;
@@ -670,7 +344,7 @@ static void add_gap(struct arguments *a, const struct route_arg *arg)
 	gap->kind = arg->kind == ROUTE_DATA	      ? ARGUMENTS_GAP_DATA
 		    : strcmp(arg->name, "class") == 0 ? ARGUMENTS_GAP_CLASS
 						      : ARGUMENTS_GAP_QUEUE;
-	add(a, STR(""));
+	arguments_add(a, STR(""));
 }
 
 static bool add_missing(struct arguments *a, const struct route_arg *arg)
@@ -679,17 +353,17 @@ static bool add_missing(struct arguments *a, const struct route_arg *arg)
 	case ROUTE_REQUIRED:
 		return fail_missing(a, arg);
 	case ROUTE_DEFAULT:
-		add(a, str_from(arg->fallback));
+		arguments_add(a, str_from(arg->fallback));
 		break;
 	case ROUTE_FILLED:
 		if (is_followed(a, arg))
-			add(a, str_from(arg->fallback));
+			arguments_add(a, str_from(arg->fallback));
 		break;
 	case ROUTE_USER:
-		add(a, a->context->user);
+		arguments_add(a, a->context->user);
 		break;
 	case ROUTE_NOW:
-		add(a, keep_number(a, a->context->now));
+		arguments_add(a, arguments_keep_number(a, a->context->now));
 		break;
 	case ROUTE_JOB:
 		add_gap(a, arg);
@@ -707,10 +381,10 @@ static bool add_missing(struct arguments *a, const struct route_arg *arg)
 
 static bool add_arg(struct arguments *a, const struct route_arg *arg)
 {
-	const struct arguments_value *value = value_of(a, arg);
+	const struct arguments_value *value = arguments_value_of(a, arg);
 
 	if (arg->kind == ROUTE_WORD) {
-		add_word(a, arg);
+		arguments_add_word(a, arg);
 		return true;
 	}
 	if (value->is_set && arg->word != NULL && strcmp(arg->word, "unique") == 0)
@@ -718,13 +392,14 @@ static bool add_arg(struct arguments *a, const struct route_arg *arg)
 	if (arg->kind == ROUTE_SEGMENT && strcmp(arg->name, "jid") == 0)
 		a->jid = find_segment(a, arg->name);
 	if (arg->kind == ROUTE_SEGMENT)
-		add(a, find_segment(a, arg->name));
+		arguments_add(a, find_segment(a, arg->name));
 	else if (!value->is_set && !add_missing(a, arg))
 		return false;
-	else if (value->is_set && !route_has_body(a->route) && !add_from_query(a, arg, value->text))
+	else if (value->is_set && !route_has_body(a->route) &&
+		 !arguments_add_from_query(a, arg, value->text))
 		return false;
-	else if (value->is_set && route_has_body(a->route) && add_from_body[arg->kind] != NULL &&
-		 !add_from_body[arg->kind](a, arg, value->text))
+	else if (value->is_set && route_has_body(a->route) &&
+		 !arguments_add_from_body(a, arg, value->text))
 		return false;
 	return true;
 }
@@ -742,12 +417,12 @@ static bool check_either(struct arguments *a)
 			first = arg;
 		else
 			second = arg;
-		count += value_of(a, arg)->is_set;
+		count += arguments_value_of(a, arg)->is_set;
 	}
 	if (first == NULL || count == 1)
 		return true;
-	return fail(a, "BADARG", "The body needs either \"%s\" or \"%s\"; found %s", first->name,
-		    second->name, count == 0 ? "neither" : "both");
+	return arguments_fail(a, "BADARG", "The body needs either \"%s\" or \"%s\"; found %s",
+			      first->name, second->name, count == 0 ? "neither" : "both");
 }
 
 static bool add_all(struct arguments *a)
@@ -756,7 +431,7 @@ static bool add_all(struct arguments *a)
 		return false;
 	if (a->timeout.is_set) {
 		add_command(a, a->route->waiting);
-		add(a, a->timeout.text);
+		arguments_add(a, a->timeout.text);
 	} else {
 		add_command(a, a->route->command);
 	}
@@ -777,19 +452,21 @@ static bool add_idempotency_key(struct arguments *a)
 		return true;
 	a->element = 0;
 	if (a->is_many)
-		return fail(a, "BADARG", "An array of jobs cannot have an Idempotency-Key");
+		return arguments_fail(a, "BADARG",
+				      "An array of jobs cannot have an Idempotency-Key");
 	if (a->is_keyed)
-		return fail(a, "BADARG",
-			    "The member \"unique\" and an Idempotency-Key exclude each other");
+		return arguments_fail(
+			a, "BADARG",
+			"The member \"unique\" and an Idempotency-Key exclude each other");
 	if (key.len == 0)
-		return fail(a, "BADARG", "The Idempotency-Key must not be empty");
+		return arguments_fail(a, "BADARG", "The Idempotency-Key must not be empty");
 	unique = keep(a, user.ptr, user.len);
 	keep(a, ":", 1);
 	unique.len += 1 + keep(a, key.ptr, key.len).len;
-	add(a, STR("unique"));
-	add(a, unique);
-	add(a, STR("until"));
-	add(a, STR(IDEMPOTENCY_SECONDS));
+	arguments_add(a, STR("unique"));
+	arguments_add(a, unique);
+	arguments_add(a, STR("until"));
+	arguments_add(a, STR(IDEMPOTENCY_SECONDS));
 	a->is_keyed = true;
 	return true;
 }
@@ -810,7 +487,7 @@ static bool add_shared(struct arguments *a)
 		if (!is_of_each(arg) && !add_arg(a, arg))
 			return false;
 	}
-	add(a, STR("jobs"));
+	arguments_add(a, STR("jobs"));
 	return true;
 }
 
@@ -826,16 +503,17 @@ static bool add_each(struct arguments *a)
 static bool check_shared(struct arguments *a, const struct arguments_value *first)
 {
 	for (const struct route_arg *arg = a->route->args; !route_arg_is_end(arg); arg++) {
-		const struct arguments_value *own = value_of(a, arg), *shared;
+		const struct arguments_value *own = arguments_value_of(a, arg), *shared;
 
 		shared = &first[arg - a->route->args];
 		if (is_of_each(arg) || (own->is_set == shared->is_set &&
 					(!own->is_set || str_equal(own->text, shared->text))))
 			continue;
-		return fail(a, "BADARG",
-			    "\"%s\" differs from that of the first element: only jid, class and "
-			    "data may",
-			    arg->name);
+		return arguments_fail(
+			a, "BADARG",
+			"\"%s\" differs from that of the first element: only jid, class and "
+			"data may",
+			arg->name);
 	}
 	return true;
 }
@@ -849,8 +527,8 @@ static bool add_many(struct arguments *a, struct qless_str array)
 	while (body_next_element(&array, &job)) {
 		a->element++;
 		if (body_kind_of(job) != BODY_OBJECT)
-			return fail(a, "BADARG", "A job must be an object; found %s",
-				    body_kind_text(body_kind_of(job)));
+			return arguments_fail(a, "BADARG", "A job must be an object; found %s",
+					      body_kind_text(body_kind_of(job)));
 		if (!take_members(a, job))
 			return false;
 		if (a->element == 1) {
@@ -863,7 +541,8 @@ static bool add_many(struct arguments *a, struct qless_str array)
 		if (!add_each(a))
 			return false;
 	}
-	return a->element != 0 || fail(a, "BADARG", "The array of jobs must not be empty");
+	return a->element != 0 ||
+	       arguments_fail(a, "BADARG", "The array of jobs must not be empty");
 }
 
 /* ---- requests ---- */
@@ -875,23 +554,24 @@ static bool take_body(struct arguments *a)
 
 	if (!route_has_body(a->route)) {
 		if (body.len != 0)
-			return fail(a, "BADARG", "A %.*s request of this path has no body",
-				    QUOTE(http_method_name(a->route->method)));
+			return arguments_fail(a, "BADARG",
+					      "A %.*s request of this path has no body",
+					      QUOTE(http_method_name(a->route->method)));
 		return add_all(a);
 	}
 	if (body.len == 0)
 		return add_all(a);
 	/* The object of the body, and the array around it. */
 	if (!body_check(body, a->context->max_json_depth + 2, why))
-		return fail(a, "BADJSON",
-			    "The body must be JSON, at most max-json-depth levels "
-			    "deep: %s",
-			    why);
+		return arguments_fail(a, "BADJSON",
+				      "The body must be JSON, at most max-json-depth levels "
+				      "deep: %s",
+				      why);
 	if (a->route->many != NULL && body_kind_of(body) == BODY_ARRAY)
 		return add_many(a, body);
 	if (body_kind_of(body) != BODY_OBJECT)
-		return fail(a, "BADARG", "The body must be an object; found %s",
-			    body_kind_text(body_kind_of(body)));
+		return arguments_fail(a, "BADARG", "The body must be an object; found %s",
+				      body_kind_text(body_kind_of(body)));
 	return take_members(a, body) && add_all(a);
 }
 
@@ -944,6 +624,6 @@ void arguments_fill(struct arguments *a, struct qless_str queue, struct qless_st
 		a->argv[a->gaps[i].at] = str_make(at, value.len);
 		at += value.len;
 		if (a->gaps[i].kind == ARGUMENTS_GAP_DATA && data_is_raw)
-			add(a, STR("raw"));
+			arguments_add(a, STR("raw"));
 	}
 }

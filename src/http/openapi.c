@@ -85,6 +85,7 @@ static void put_value_schema(struct buf *b, const struct route_arg *arg)
 		put(b, TEXTS);
 		break;
 	case ROUTE_FIELDS:
+	case ROUTE_HEADERS:
 		put(b, "{\"type\":\"object\",\"additionalProperties\":{}}");
 		break;
 	case ROUTE_JOBS:

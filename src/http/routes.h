@@ -35,6 +35,7 @@ enum route_kind {
 	ROUTE_PAIRS,	  /* the same with values `name:value`, which are two arguments */
 	ROUTE_COUNTED,	  /* their number, then an argument for each */
 	ROUTE_FIELDS,	  /* an object of strings: two arguments for each member */
+	ROUTE_HEADERS,	  /* the same, with `word` before each name */
 	ROUTE_JOBS,	  /* an array of objects with `jid` and `data`: two arguments for each */
 	ROUTE_BACKOFF,	  /* an object with `kind`, `base` and `max` */
 	ROUTE_INTERVAL,	  /* a number, followed by that of the ROUTE_OFFSET or 0 */
@@ -110,6 +111,12 @@ static inline bool route_has_body(const struct route *route)
 static inline bool route_arg_is_end(const struct route_arg *arg)
 {
 	return arg->name == NULL && arg->word == NULL;
+}
+
+/* Whether a query may have the parameter several times. */
+static inline bool route_arg_is_list(const struct route_arg *arg)
+{
+	return arg->kind == ROUTE_LIST || arg->kind == ROUTE_EACH || arg->kind == ROUTE_PAIRS;
 }
 
 #endif
