@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "command/endpoints.h"
 #include "command/json.h"
 #include "engine/meter.h"
 #include "keyspace/keyspace.h"
@@ -13,6 +14,7 @@ struct databases {
 	struct databases_limits limits;
 	struct qless **flushed; /* engines that databases_free_some() frees */
 	size_t flushed_count;
+	struct endpoints **endpoints; /* of each database; NULL: there are none */
 	unsigned count;
 	struct database of[];
 };
@@ -22,6 +24,7 @@ struct databases *databases_new(unsigned count, const struct qless_hooks *hooks)
 	struct databases *d = mem_zalloc(sizeof *d + count * sizeof d->of[0]);
 
 	d->hooks = *hooks;
+	d->endpoints = mem_zalloc(count * sizeof(struct endpoints *));
 	d->count = count;
 	d->limits.max_json_depth = JSON_DEPTH_MAX;
 	d->limits.metered_classes = METER_CLASSES_DEFAULT;
@@ -37,6 +40,7 @@ void databases_free(struct databases *d)
 		databases_flush(d, i);
 	while (databases_free_some(d, SIZE_MAX))
 		;
+	free(d->endpoints);
 	free(d);
 }
 
@@ -51,11 +55,16 @@ void databases_flush(struct databases *d, unsigned index)
 	struct database *db = &d->of[index];
 
 	assert(index < d->count);
-	if (db->engine == NULL)
+	if (db->engine == NULL && d->endpoints[index] == NULL)
 		return;
-	d->flushed = mem_realloc_array(d->flushed, d->flushed_count + 1, sizeof(struct qless *));
-	d->flushed[d->flushed_count++] = db->engine;
-	db->engine = NULL;
+	endpoints_free(d->endpoints[index]);
+	d->endpoints[index] = NULL;
+	if (db->engine != NULL) {
+		d->flushed =
+			mem_realloc_array(d->flushed, d->flushed_count + 1, sizeof(struct qless *));
+		d->flushed[d->flushed_count++] = db->engine;
+		db->engine = NULL;
+	}
 	db->flushes++;
 	record(d, &(struct operation){ .kind = OPERATION_FLUSH, .db = index });
 }
@@ -89,6 +98,37 @@ static int run(struct databases *d, const struct operation *op, struct buf *ret_
 	return rc;
 }
 
+/* Returns whether the operation changed something. */
+static bool apply_endpoint(struct databases *d, const struct operation *op)
+{
+	struct endpoints **endpoints = &d->endpoints[op->db];
+	bool is_changed;
+
+	if (*endpoints == NULL)
+		*endpoints = endpoints_new(d->hooks.hash_seed);
+	is_changed = endpoints_apply(*endpoints, op);
+	if (endpoints_count(*endpoints) == 0) {
+		endpoints_free(*endpoints);
+		*endpoints = NULL;
+	}
+	return is_changed;
+}
+
+bool databases_run_endpoint(struct databases *d, const struct operation *op)
+{
+	bool is_changed = apply_endpoint(d, op);
+
+	if (is_changed)
+		record(d, op);
+	return is_changed;
+}
+
+const struct endpoints *databases_endpoints(const struct databases *d, unsigned index)
+{
+	assert(index < d->count);
+	return d->endpoints[index];
+}
+
 int databases_apply(struct databases *d, const struct operation *op, struct buf *ret_error)
 {
 	if (op->db >= d->count) {
@@ -97,6 +137,10 @@ int databases_apply(struct databases *d, const struct operation *op, struct buf 
 	}
 	if (operation_is_for_engine(op))
 		return run(d, op, ret_error);
+	if (operation_is_for_endpoint(op)) {
+		apply_endpoint(d, op);
+		return 0;
+	}
 	assert(op->kind == OPERATION_FLUSH);
 	databases_flush(d, op->db);
 	return 0;

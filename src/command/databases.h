@@ -1,5 +1,6 @@
 /*
- * The databases that SELECT chooses from. Each is an engine, created when a command first needs it.
+ * The databases that SELECT chooses from. Each is an engine, created when a command first needs it,
+ * and the endpoints that the server posts jobs to, see endpoints.h.
  */
 #ifndef COMMAND_DATABASES_H
 #define COMMAND_DATABASES_H
@@ -14,6 +15,7 @@
 #include "util/str.h"
 
 struct databases;
+struct endpoints;
 
 /* One database and its settings. */
 struct database {
@@ -36,17 +38,23 @@ struct database *databases_get(struct databases *d, unsigned index);
 /* Get the engine of a database; NULL if it has none yet, and so is empty. */
 struct qless *databases_peek(const struct databases *d, unsigned index);
 
+/* Get the endpoints of a database; NULL if it has none. */
+const struct endpoints *databases_endpoints(const struct databases *d, unsigned index);
+
 /* Record from now on each operation that changes a database, flushes included. Copies. */
 void databases_set_recorder(struct databases *d, const struct operation_recorder *recorder);
 
-/* Run an operation on its database, or flush the database. Operations of other kinds are not
- * allowed. Records nothing itself. Returns a negative code, with a sentence in `ret_error`, if it
- * fails. */
+/* Run an operation on its database or on an endpoint, or flush the database. Operations of other
+ * kinds are not allowed. Records nothing itself. Returns a negative code, with a sentence in
+ * `ret_error`, if it fails. */
 int databases_apply(struct databases *d, const struct operation *op, struct buf *ret_error);
 /* Run an operation of the server itself on its database, and record it if it changed something.
  * Returns what operation_run() returns. */
 int databases_run(struct databases *d, const struct operation *op,
 		  struct operation_outcome *ret_outcome);
+/* Run an operation about an endpoint, and record it if it changed something. Returns whether it
+ * did. */
+bool databases_run_endpoint(struct databases *d, const struct operation *op);
 /* Append the sentence about a database that does not exist. */
 void databases_complain(unsigned index, struct buf *ret_error);
 

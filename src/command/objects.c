@@ -2,6 +2,7 @@
 
 #include "command/classic.h"
 #include "command/complete_args.h"
+#include "command/endpoint_args.h"
 #include "command/job_states.h"
 #include "command/job_wait.h"
 #include "command/json.h"
@@ -345,6 +346,20 @@ bool objects_of_limit_get(const struct object_walk *walk)
 bool objects_of_limit_set(const struct object_walk *walk)
 {
 	return limit(walk, W);
+}
+
+/* ---- endpoints ---- */
+
+/* ENDPOINT.SET: the endpoint pops the jobs. */
+bool objects_of_endpoint_set(const struct object_walk *walk)
+{
+	size_t count, first = endpoint_queues_at(walk->args, walk->nargs, &count);
+
+	for (size_t i = 0; first != 0 && i < count; i++) {
+		if (!at(walk, OBJECT_QUEUE, RW, first + i))
+			return false;
+	}
+	return true;
 }
 
 /* ---- recurring jobs ---- */

@@ -69,6 +69,7 @@ bool objects_of_complete(const struct object_walk *walk);
 bool objects_of_config_get(const struct object_walk *walk);
 bool objects_of_config_set(const struct object_walk *walk);
 bool objects_of_depends(const struct object_walk *walk);
+bool objects_of_endpoint_set(const struct object_walk *walk);
 bool objects_of_get(const struct object_walk *walk);
 bool objects_of_meta(const struct object_walk *walk);
 bool objects_of_search(const struct object_walk *walk);

@@ -31,6 +31,7 @@ struct databases;
 struct database;
 struct dialect;
 struct job_wait;
+struct push_ops;
 struct reply;
 struct request;
 struct rotations;
@@ -150,11 +151,15 @@ struct transaction {
 
 /* Limits of what one command may be given, so that no command takes long. 0 is no limit. */
 struct call_limits {
-	size_t names;	      /* arguments of a command with CMD_NAMES [max-names-per-call] */
-	size_t links;	      /* of all jobs together, see links.h [max-links-per-call] */
-	size_t change_bytes;  /* arguments of a command that the log records [max-call-size] */
-	size_t script_bytes;  /* text of a script [max-script-size] */
-	size_t pattern_bytes; /* a glob [max-pattern-length] */
+	size_t names;		 /* arguments of a command with CMD_NAMES [max-names-per-call] */
+	size_t links;		 /* of all jobs together, see links.h [max-links-per-call] */
+	size_t change_bytes;	 /* arguments of a command that the log records [max-call-size] */
+	size_t script_bytes;	 /* text of a script [max-script-size] */
+	size_t pattern_bytes;	 /* a glob [max-pattern-length] */
+	size_t endpoints;	 /* of a database [max-endpoints] */
+	size_t endpoint_bytes;	 /* arguments of ENDPOINT.SET [max-endpoint-size] */
+	size_t endpoint_headers; /* [max-endpoint-headers] */
+	size_t endpoint_concurrency; /* [max-endpoint-concurrency] */
 };
 
 /* Runs in a child process: appends what it finds. The request is that of the work. */
@@ -227,6 +232,8 @@ struct command_env {
 	void (*wait_for_ends)(void *arg, const struct request *req, struct job_wait *wait);
 	/* Attached workers. NULL: no worker can attach. */
 	const struct attach_ops *presence;
+	/* Posts jobs to endpoints. NULL: endpoints are only kept. */
+	const struct push_ops *push;
 	/* Makes a unique, unpredictable jid. */
 	void (*make_jid)(void *arg, char to[COMMAND_JID_BYTES]);
 	/* Appends the POSIX rule of a time zone, which is a zone_is_name(). Returns false, with a

@@ -4,6 +4,7 @@
 
 #include "command/classic_int.h"
 #include "command/handlers.h"
+#include "command/native_endpoint.h"
 #include "command/objects.h"
 
 #define FORMS_ALL    (1U << REQUEST_NATIVE | 1U << REQUEST_QLESS | 1U << REQUEST_SCRIPT)

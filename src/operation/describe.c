@@ -43,18 +43,26 @@ static const char *const repair_names[] = {
 	[QLESS_REPAIR_RETAINED] = "retained",
 };
 
+/* Returns what is shown in place of a text that is secret, otherwise the text. A rule of a user
+ * that begins with # is the hash of a password. The value of a header of an endpoint may be one. */
+static struct qless_str hide(const struct operation *op, struct operation_names texts, size_t i)
+{
+	if (op->kind == OPERATION_USER_SET && str_starts_with(texts.items[i], STR("#")))
+		return STR("#...");
+	if (op->kind == OPERATION_ENDPOINT_SET && texts.items == op->endpoint.headers.items &&
+	    i % 2 == 1)
+		return STR("...");
+	return texts.items[i];
+}
+
 static void describe_texts(const struct operation *op, struct operation_names texts,
 			   struct buf *out)
 {
 	buf_append_char(out, '[');
 	for (size_t i = 0; i < texts.count; i++) {
-		/* A rule that begins with # is the hash of a password. */
-		bool is_secret =
-			op->kind == OPERATION_USER_SET && str_starts_with(texts.items[i], STR("#"));
-
 		if (i != 0)
 			buf_append_char(out, ',');
-		json_append_string(out, is_secret ? STR("#...") : texts.items[i]);
+		json_append_string(out, hide(op, texts, i));
 	}
 	buf_append_char(out, ']');
 }
@@ -161,7 +169,11 @@ static void describe_value(const struct operation *op, const struct field *field
 		json_append_string(out, field_text(op, field));
 		break;
 	case FIELD_TEXT_REF:
-		json_append_string(out, *field_ref(op, field));
+		if (field->offset == offsetof(struct operation, endpoint.secret) &&
+		    op->kind == OPERATION_ENDPOINT_SET)
+			json_append_string(out, STR("..."));
+		else
+			json_append_string(out, *field_ref(op, field));
 		break;
 	case FIELD_TEXTS:
 		describe_texts(op, field_texts(op, field), out);

@@ -84,7 +84,11 @@ enum operation_kind {
 	OPERATION_JOB_DELETE = 53,
 	OPERATION_JOB_ABORT = 54,
 	OPERATION_COMPLETE_WITH = 55, /* COMPLETE with a result */
-	/* The kinds below do not change an engine. */
+	/* The kinds below do not change an engine. The first three are about an endpoint of a
+	 * database. */
+	OPERATION_ENDPOINT_SET = 58,
+	OPERATION_ENDPOINT_DELETE = 59,
+	OPERATION_ENDPOINT_PAUSE = 60,
 	OPERATION_FLUSH = 64, /* empty the database */
 	OPERATION_SCRIPT_ADDED = 65,
 	OPERATION_SCRIPTS_CLEARED = 66,
@@ -213,6 +217,20 @@ struct operation {
 			const struct qless_repair *items;
 			size_t count;
 		} repair;
+		/* Strings that are absent are NULL. Headers are names and values, one after the
+		 * other. ENDPOINT_DELETE has only the name, and ENDPOINT_PAUSE the name and whether
+		 * the endpoint is paused from now on. */
+		struct {
+			struct qless_str name;
+			struct qless_str url;
+			struct operation_names queues;
+			const struct qless_str *klass;
+			int64_t concurrency;
+			double timeout_s;
+			struct operation_names headers;
+			const struct qless_str *secret;
+			bool is_paused;
+		} endpoint;
 		struct {
 			struct qless_str sha;
 			struct qless_str dialect; /* its name: numbers of dialects may change */
@@ -262,7 +280,14 @@ const char *operation_name(unsigned kind);
 /* Returns whether the operation changes an engine, so that operation_run() can run it. */
 static inline bool operation_is_for_engine(const struct operation *op)
 {
-	return op->kind < OPERATION_FLUSH;
+	return op->kind < OPERATION_ENDPOINT_SET;
+}
+
+/* Returns whether the operation is about an endpoint of its database. */
+static inline bool operation_is_for_endpoint(const struct operation *op)
+{
+	return op->kind == OPERATION_ENDPOINT_SET || op->kind == OPERATION_ENDPOINT_DELETE ||
+	       op->kind == OPERATION_ENDPOINT_PAUSE;
 }
 
 /* Returns whether the operation is about a user of the server. */
@@ -315,7 +340,7 @@ int operation_decode(struct qless_str *bytes, struct operation_room *room, struc
 /* ---- for people ---- */
 
 /* Append one line without time and newline: `db0 pop queue="mail" worker="w1" count=1`. Leaves out
- * the hashes of passwords. */
+ * the hashes of passwords, and the secrets and headers of endpoints. */
 void operation_describe(const struct operation *op, struct buf *out);
 
 /* Returns whether the text is one of the arguments. */

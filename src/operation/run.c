@@ -290,6 +290,9 @@ static inline __attribute__((always_inline)) int run(struct qless *q, const stru
 		return qless_job_delete(q, now, names->items, names->count, &ret->count);
 	case OPERATION_JOB_ABORT:
 		return qless_abort(q, now, &op->abort);
+	case OPERATION_ENDPOINT_SET:
+	case OPERATION_ENDPOINT_DELETE:
+	case OPERATION_ENDPOINT_PAUSE:
 	case OPERATION_FLUSH:
 	case OPERATION_SCRIPT_ADDED:
 	case OPERATION_SCRIPTS_CLEARED:

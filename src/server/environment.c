@@ -11,6 +11,7 @@
 #include "server/hints.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/push.h"
 #include "server/recording.h"
 #include "server/server_int.h"
 #include "server/users_log.h"
@@ -251,6 +252,7 @@ void environment_init(struct server *s)
 		.wait_for_jobs = lines_wait,
 		.wait_for_ends = awaited_begin,
 		.presence = &presence_attach_ops,
+		.push = &push_ops,
 		.make_jid = make_jid,
 		.find_zone = find_zone,
 		.random = random_number,
@@ -304,6 +306,10 @@ void environment_apply_config(struct server *s)
 		.change_bytes = config->max_call_bytes,
 		.script_bytes = config->max_script_bytes,
 		.pattern_bytes = config->max_pattern_bytes,
+		.endpoints = config->max_endpoints,
+		.endpoint_bytes = config->max_endpoint_bytes,
+		.endpoint_headers = config->max_endpoint_headers,
+		.endpoint_concurrency = config->max_endpoint_concurrency,
 	};
 	s->env.envelope = config->script_error_format == CONFIG_SCRIPT_ERRORS_REDIS6
 				  ? SCRIPT_ENVELOPE_REDIS6

@@ -7,6 +7,7 @@
 #include "server/latency.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/push.h"
 #include "server/queues.h"
 #include "server/server_int.h"
 #include "server/acl_log.h"
@@ -60,6 +61,7 @@ struct figures_input {
 	struct persist_info persist;
 	struct process_usage usage;
 	struct queues_totals queues;
+	struct push_figures push;
 };
 
 static double ratio(uint64_t above, uint64_t below)
@@ -107,6 +109,9 @@ static void read_group(struct server *s, enum figures_group group, struct figure
 	case FIGURES_LOADING:
 	case FIGURES_LOG:
 		persist_get_info(s, &in->persist);
+		break;
+	case FIGURES_STATS:
+		push_get_figures(s, &in->push);
 		break;
 	case FIGURES_CPU:
 		process_usage_read(&in->usage);

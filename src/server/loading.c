@@ -20,6 +20,7 @@
 
 #include "command/databases.h"
 #include "server/persist_int.h"
+#include "server/push.h"
 #include "server/users_log.h"
 #include "sys/log.h"
 
@@ -196,6 +197,7 @@ static void finish_loading(struct server *s, const struct recovery *recovery)
 	users_log_loaded(s);
 	ticks_look(s);
 	overtime_look(s);
+	push_begin(s);
 }
 
 int loading_run(struct server *s, const struct loading_origin *origin)

@@ -11,6 +11,7 @@
 
 #include "command/databases.h"
 #include "server/persist_int.h"
+#include "server/push.h"
 #include "server/users_log.h"
 #include "sys/log.h"
 
@@ -46,6 +47,7 @@ static void note_change(void *arg, const struct operation *op)
 	overtime_note_change(s, &s->overtime, op);
 	if (s->persist != NULL)
 		record_change(s, op);
+	push_note(s, op);
 }
 
 void recording_append(struct server *s, const struct operation *op)

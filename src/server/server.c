@@ -13,6 +13,7 @@
 #include "server/loading.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
+#include "server/push.h"
 #include "server/server_int.h"
 #include "server/slowlog.h"
 #include "server/users.h"
@@ -31,6 +32,7 @@ void server_apply_config(struct server *s)
 	acl_log_trim(s->acl_log, s->config->acl_log_max_len);
 	slowlog_trim(s->slowlog, s->config->slowlog_max_len);
 	persist_apply_config(s);
+	push_apply_config(s);
 }
 
 static struct event_base *make_base(void)
@@ -174,6 +176,7 @@ void server_free(struct server *s)
 	if (s == NULL)
 		return;
 	conns_done(s);
+	push_done(s);
 	submissions_done(s);
 	child_work_done(s);
 	listen_close_all(s);

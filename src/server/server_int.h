@@ -55,6 +55,7 @@ struct acl_log;
 struct latency_monitor;
 struct persist;
 struct pubsub;
+struct push;
 struct slowlog;
 struct users_log;
 
@@ -118,6 +119,7 @@ struct server {
 	struct persist *persist; /* NULL: appendonly is no */
 	struct users_log *users_log;
 	struct http_sessions http_sessions;
+	struct push *push; /* NULL: there was no endpoint yet */
 
 	struct server_stats stats;
 	struct memory_watch memory;

@@ -4,6 +4,7 @@
 
 #include "server/environment.h"
 #include "server/listen.h"
+#include "server/push.h"
 #include "server/server_int.h"
 
 /* Seconds that the last replies may take to leave. */
@@ -50,6 +51,7 @@ void stop_begin(struct server *s)
 			http_conn_stop(c);
 		conn_finish(c);
 	}
+	push_stop(s);
 	submissions_stop(s);
 }
 

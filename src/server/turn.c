@@ -8,6 +8,7 @@
 #include "server/http_pages.h"
 #include "server/listen.h"
 #include "server/pubsub.h"
+#include "server/push.h"
 #include "server/recording.h"
 #include "server/server_int.h"
 #include "server/share.h"
@@ -140,13 +141,16 @@ static bool is_idle(const struct server *s)
 	       (sweep_watch_is_idle(&s->sweep_watch) || !sweep_watch_can_run(s)) &&
 	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s)) &&
 	       (overtime_is_idle(&s->overtime) || !overtime_can_run(s)) &&
-	       (s->http == NULL || !http_pages_can_run(s));
+	       (s->http == NULL || !http_pages_can_run(s)) &&
+	       (s->push == NULL || push_is_idle(s->push));
 }
 
 /* Goes on with what does not come from a socket in this turn. Released jobs go to the clients that
  * wait. */
 static void run_others(struct server *s)
 {
+	if (s->push != NULL)
+		push_run(s);
 	if (s->submissions.can_run)
 		submissions_run(s);
 	if (!waitings_are_idle(&s->waitings))

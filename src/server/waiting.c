@@ -200,6 +200,8 @@ static void stop_waiting(struct waiting *w)
 	case WAITING_FOR_ENDS:
 		awaited_leave(s, w->ends);
 		break;
+	case WAITING_FOR_ANSWER:
+		break;
 	}
 	s->waitings.count--;
 	w->client->waiting = NULL;
@@ -234,9 +236,19 @@ struct waiting *waiting_sleep_for_ends(struct server *s, struct end_wait *ends)
 	return w;
 }
 
+struct waiting *waiting_sleep_for_answer(struct server *s)
+{
+	struct waiting *w = s->waitings.running;
+
+	assert(w != NULL && w->reason == WAITING_FOR_TURN);
+	w->reason = WAITING_FOR_ANSWER;
+	return w;
+}
+
 void waiting_wake(struct waiting *w, struct buf *output)
 {
-	assert(w->reason == WAITING_FOR_CHILD && w->client->waiting == w);
+	assert((w->reason == WAITING_FOR_CHILD || w->reason == WAITING_FOR_ANSWER) &&
+	       w->client->waiting == w);
 	buf_done(&w->output);
 	w->output = *output;
 	buf_init(output, BUF_NO_MAX);

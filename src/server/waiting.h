@@ -3,8 +3,8 @@
  *
  * The client runs no other command until then, and its later requests stay in its input. All others
  * go on. A command waits because it has more work than one turn may do (command/work.h), until a
- * child process has done a part of it (child_work.h), until a queue has a job for it (lines.h), or
- * until jobs have ended (awaited.h).
+ * child process has done a part of it (child_work.h), until a queue has a job for it (lines.h),
+ * until jobs have ended (awaited.h), or until an endpoint has answered (push.h).
  *
  *	(command runs) --> WAITING_FOR_TURN --> (the reply joins the output)
  *	   |   |               |  ^     |               ^
@@ -12,6 +12,7 @@
  *	   |  WAITING_FOR_CHILD --+     |               |
  *	   +------------------> WAITING_FOR_JOBS -------+
  *	   +------------------> WAITING_FOR_ENDS -------+
+ *	   +------------------> WAITING_FOR_ANSWER -----+
  *
  * All commands that wait for a turn share WAITINGS_US of each turn equally. None goes on while its
  * client has much output that has not left.
@@ -41,6 +42,7 @@ enum waiting_reason {
 	WAITING_FOR_CHILD,
 	WAITING_FOR_JOBS,
 	WAITING_FOR_ENDS,
+	WAITING_FOR_ANSWER,
 };
 
 TAILQ_HEAD(waiting_list, waiting);
@@ -65,6 +67,8 @@ void waiting_note_begin(struct waiting *w, const struct command *row, int64_t el
 
 /* The command of which a part runs goes on only after waiting_wake(). Returns it. */
 struct waiting *waiting_sleep(struct server *s);
+/* The same for the answer of an endpoint. */
+struct waiting *waiting_sleep_for_answer(struct server *s);
 /* Lets the command go on. Takes the bytes of `output`, and leaves it empty. */
 void waiting_wake(struct waiting *w, struct buf *output);
 

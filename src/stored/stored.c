@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command/dialect.h"
+#include "command/endpoints.h"
 #include "sys/entropy.h"
 #include "util/mem.h"
 
@@ -60,16 +61,18 @@ static void save_script(void *arg, const struct script *script)
 void stored_save(const struct stored *stored, struct base_writer *w)
 {
 	const struct databases *databases = stored->databases;
-	struct buf scripts = BUF_INIT(BUF_NO_MAX);
+	struct buf operations = BUF_INIT(BUF_NO_MAX);
 
 	for (unsigned db = 0; db < databases_count(databases); db++) {
 		if (databases_peek(databases, db) != NULL)
 			base_add_database(w, db, databases_peek(databases, db));
 	}
-	scripts_each(stored->scripts, save_script, &scripts);
-	if (scripts.len > 0)
-		base_add_operations(w, buf_str(&scripts));
-	buf_done(&scripts);
+	scripts_each(stored->scripts, save_script, &operations);
+	for (unsigned db = 0; db < databases_count(databases); db++)
+		endpoints_save(databases_endpoints(databases, db), db, &operations);
+	if (operations.len > 0)
+		base_add_operations(w, buf_str(&operations));
+	buf_done(&operations);
 }
 
 int stored_replay(struct replay *replay, const struct record *record, uint64_t *ret_count,

@@ -1,5 +1,5 @@
 /*
- * The state that the log keeps, except users: the databases and the scripts.
+ * The state that the log keeps, except users: the databases with their endpoints, and the scripts.
  *
  * The server has one such state. A process that makes a snapshot from the log has another, and so
  * has qlessd-check when it recovers a log.

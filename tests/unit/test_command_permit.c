@@ -718,8 +718,11 @@ static void a_limit_shows_no_holders_of_other_queues(void)
 
 static void each_queue_command_says_what_it_names(void)
 {
-	static const char *const none[] = { "consistencycheck", "failed",	  "limit.list",
-					    "multiget",		"multiheartbeat", "recur.list",
+	/* An endpoint has queues, which its handlers look at. */
+	static const char *const none[] = { "consistencycheck", "endpoint.delete", "endpoint.get",
+					    "endpoint.list",	"endpoint.pause",  "endpoint.test",
+					    "endpoint.unpause", "failed",	   "limit.list",
+					    "multiget",		"multiheartbeat",  "recur.list",
 					    "workers" };
 	size_t count = 0;
 

@@ -601,6 +601,13 @@ static const struct refusal refusals[] = {
 	  "BADARG WITH must name fields of a job; found \"workers\", did you mean \"worker\"?" },
 	{ "JOBS running q 0 -1", COUNT "\"-1\"" },
 	{ "JOBS running q 0 1.5", COUNT "\"1.5\"" },
+	{ "ENDPOINT.DELETE ''", "BADARG name must not be empty" },
+	{ "ENDPOINT.PAUSE ''", "BADARG name must not be empty" },
+	{ "ENDPOINT.SET e URL http://a/ QUEUES 1 q URLS x",
+	  "BADARG Unknown option \"URLS\"; did you mean \"URL\"?" },
+	{ "ENDPOINT.SET e URL http://a/ QUEUES 2 q", "BADARG QUEUES is 2, but 1 arguments follow" },
+	{ "ENDPOINT.TEST ''", "BADARG name must not be empty" },
+	{ "ENDPOINT.UNPAUSE ''", "BADARG name must not be empty" },
 	{ "LIMIT.DELETE ''", "BADARG name must not be empty" },
 	{ "LIMIT.DELETE queue:",
 	  "BADARG name must have a queue after \"queue:\"; found \"queue:\"" },
@@ -870,9 +877,10 @@ static void an_error_names_what_was_found_and_what_was_expected(void)
 
 /* Commands without an argument that could be wrong. */
 static const char *const harmless[] = {
-	"config.get", "config.unset",	   "get",	   "job.result", "job.why",   "length",
-	"multiget",   "multiheartbeat",	   "queue.forget", "queues",	 "recur.get", "unpause",
-	"unrecur",    "worker.deregister", "workers",
+	"config.get",	     "config.unset", "endpoint.get", "endpoint.list", "get",
+	"job.result",	     "job.why",	     "length",	     "multiget",      "multiheartbeat",
+	"queue.forget",	     "queues",	     "recur.get",    "unpause",	      "unrecur",
+	"worker.deregister", "workers",
 };
 
 static void each_command_has_a_refusal_here(void)

@@ -400,6 +400,7 @@ static const struct {
 	const char *command;
 	const char *reason;
 } without_route[] = {
+	{ "endpoint.set", "no kind of argument is a map of headers" },
 	{ "pop", "a pop from one queue is MPOP" },
 	{ "worker.attach", "a worker is attached to a connection, and HTTP has none that lasts" },
 	{ "worker.detach", "the same" },

@@ -554,6 +554,38 @@ static const struct sample {
 		      .error = &one } },
 	  "0a04000000000000f83f016a01770167016d036f6e65",
 	  "db0 fail jid=\"j\" worker=\"w\" group=\"g\" message=\"m\" error=\"one\"" },
+	{ { .kind = OPERATION_ENDPOINT_SET,
+	    .endpoint = { .name = T("e"),
+			  .url = T("http://a"),
+			  .queues = { names, 1 },
+			  .concurrency = 2,
+			  .timeout_s = 1.5,
+			  .headers = { names, 0 } } },
+	  "3a00016508687474703a2f2f610101610401000000000000f83f00",
+	  "db0 endpoint-set name=\"e\" url=\"http:\\/\\/a\" queues=[\"a\"] concurrency=2 "
+	  "timeout=1.5 headers=[]" },
+	{ { .kind = OPERATION_ENDPOINT_SET,
+	    .db = 1,
+	    .endpoint = { .name = T("e"),
+			  .url = T("http://a"),
+			  .queues = { names, 2 },
+			  .klass = &one,
+			  .concurrency = 2,
+			  .timeout_s = 0,
+			  .headers = { rules, 2 },
+			  .secret = &one } },
+	  "ba0103016508687474703a2f2f6102016100036f6e65040001026f6e052335653838036f6e65",
+	  "db1 endpoint-set name=\"e\" url=\"http:\\/\\/a\" queues=[\"a\",\"\"] class=\"one\" "
+	  "concurrency=2 timeout=0 headers=[\"on\",\"...\"] secret=\"...\"" },
+	{ { .kind = OPERATION_ENDPOINT_DELETE, .endpoint.name = T("e") },
+	  "3b000165",
+	  "db0 endpoint-delete name=\"e\"" },
+	{ { .kind = OPERATION_ENDPOINT_PAUSE, .endpoint = { .name = T("e"), .is_paused = true } },
+	  "3c010165",
+	  "db0 endpoint-pause name=\"e\" paused" },
+	{ { .kind = OPERATION_ENDPOINT_PAUSE, .endpoint = { .name = T("e") } },
+	  "3c000165",
+	  "db0 endpoint-pause name=\"e\"" },
 	{ { .kind = OPERATION_FLUSH, .db = 300 }, "c0ac0200", "db300 flush" },
 	{ { .kind = OPERATION_SCRIPT_ADDED, .script = { T("5c6b"), T("classic"), { NULL, 0 } } },
 	  "4100043563366207636c6173736963",
@@ -606,7 +638,7 @@ static void each_kind_has_a_sample(void)
 			TEST_ASSERT_TRUE_MESSAGE(found, operation_name(kind));
 		kinds += operation_name(kind) != NULL;
 	}
-	TEST_ASSERT_EQUAL_size_t(58, kinds);
+	TEST_ASSERT_EQUAL_size_t(61, kinds);
 }
 
 static void each_kind_is_decoded_as_it_was_encoded(void)

@@ -1,0 +1,28 @@
+/*
+ * URLs that jobs are posted to.
+ *
+ * A URL is absolute, and begins with http:// or https://. It has a host, and no user, password or
+ * fragment. It consists of printable ASCII characters, so it cannot break a line of a request.
+ */
+#ifndef PUSH_URL_H
+#define PUSH_URL_H
+
+#include <stdbool.h>
+
+#include "util/str.h"
+
+/* Bytes of the longest URL. */
+#define URL_MAX 2048
+
+/* The parts borrow from the URL. */
+struct url {
+	bool is_secure;
+	struct qless_str host; /* a name, or an address without brackets */
+	bool is_ipv6;
+	unsigned port;
+};
+
+/* Reads a URL. Returns NULL, or what is wrong with it: "has no host". */
+const char *url_read(struct qless_str text, struct url *ret_url);
+
+#endif

@@ -1,0 +1,113 @@
+#include "push/url.h"
+
+#include "unit.h"
+
+void setUp(void)
+{
+}
+
+void tearDown(void)
+{
+}
+
+static void expect_wrong(struct qless_str text, const char *expected)
+{
+	struct url url;
+	const char *wrong = url_read(text, &url);
+
+	TEST_ASSERT_NOT_NULL_MESSAGE(wrong, text.ptr);
+	TEST_ASSERT_EQUAL_STRING(expected, wrong);
+}
+
+static void a_url_has_a_host_and_a_port(void)
+{
+	static const struct {
+		struct qless_str text;
+		bool is_secure;
+		const char *host;
+		unsigned port;
+	} good[] = {
+		{ STR_INIT("http://a"), false, "a", 80 },
+		{ STR_INIT("HTTPS://a.example/x?y=1&z=%20"), true, "a.example", 443 },
+		{ STR_INIT("http://10.0.0.1:8080"), false, "10.0.0.1", 8080 },
+		{ STR_INIT("http://a_b-c.d:65535?q"), false, "a_b-c.d", 65535 },
+		{ STR_INIT("https://[::1]/x"), true, "::1", 443 },
+		{ STR_INIT("https://[fe80::1.2.3.4]:1/x"), true, "fe80::1.2.3.4", 1 },
+	};
+	struct url url;
+
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		TEST_ASSERT_NULL_MESSAGE(url_read(good[i].text, &url), good[i].text.ptr);
+		TEST_ASSERT_EQUAL_INT(good[i].is_secure, url.is_secure);
+		TEST_ASSERT_EQUAL_UINT(good[i].port, url.port);
+		TEST_ASSERT_TRUE(str_equal(url.host, str_from(good[i].host)));
+	}
+}
+
+static void a_url_of_another_kind_is_refused(void)
+{
+	static const char scheme[] = "does not begin with http:// or https://";
+
+	expect_wrong(STR(""), scheme);
+	expect_wrong(STR("ftp://a"), scheme);
+	expect_wrong(STR("file:///etc/passwd"), scheme);
+	expect_wrong(STR("http:/a"), scheme);
+	expect_wrong(STR("//a"), scheme);
+	expect_wrong(STR("http://"), "has no host");
+	expect_wrong(STR("http:///x"), "has no host");
+	expect_wrong(STR("http://:80"), "has no host");
+	expect_wrong(STR("http://a#b"), "has a fragment");
+}
+
+static void a_url_cannot_hide_its_host(void)
+{
+	static const char user[] = "has a user; use the option HEADER for Authorization";
+	static const char port[] = "has a port that is no number from 1 to 65535";
+
+	expect_wrong(STR("http://good@evil/"), user);
+	expect_wrong(STR("http://a:b@c"), user);
+	expect_wrong(STR("http://a:"), port);
+	expect_wrong(STR("http://a:0"), port);
+	expect_wrong(STR("http://a:65536"), port);
+	expect_wrong(STR("http://a:80:80"), port);
+	expect_wrong(STR("http://[::1"), "has an address without a closing bracket");
+	expect_wrong(STR("http://[]"), "has no address in its brackets");
+	expect_wrong(STR("http://[::1%25eth0]"), "has no address in its brackets");
+	expect_wrong(STR("http://[::1]a"), "has an address that something follows");
+	expect_wrong(STR("http://a,b"), "has a character that no host may have");
+	expect_wrong(STR("http://%61"), "has a character that no host may have");
+}
+
+static void a_url_cannot_break_a_line(void)
+{
+	static const char character[] = "has a character that must be percent-encoded";
+
+	expect_wrong(STR("http://a/x y"), character);
+	expect_wrong(STR("http://a/\r\nX: y"), character);
+	expect_wrong(STR("http://a/\0"), character);
+	expect_wrong(STR("http://a/\x7f"), character);
+	expect_wrong(STR("http://a/\xc3\xa4"), character);
+	expect_wrong(STR("http://a\\b"), character);
+}
+
+static void a_url_has_a_longest_length(void)
+{
+	char text[URL_MAX + 1];
+	struct url url;
+
+	memset(text, 'x', sizeof text);
+	memcpy(text, "http://a/", 9);
+	TEST_ASSERT_NULL(url_read(str_make(text, URL_MAX), &url));
+	expect_wrong(str_make(text, sizeof text), "is longer than 2048 bytes");
+}
+
+int main(int argc, char **argv)
+{
+	UNITY_BEGIN();
+	RUN(a_url_has_a_host_and_a_port);
+	RUN(a_url_of_another_kind_is_refused);
+	RUN(a_url_cannot_hide_its_host);
+	RUN(a_url_cannot_break_a_line);
+	RUN(a_url_has_a_longest_length);
+	return UNIT_RESULT();
+}
