@@ -10,9 +10,9 @@
 #include "sys/log.h"
 #include "util/base64.h"
 
-/* What a client sends to log in. */
+/* The name and the password, or the password alone, of a client that logs in. */
 struct credentials {
-	bool is_token; /* the password alone */
+	bool is_token; /* there is no name */
 	struct qless_str name;
 	struct qless_str password;
 	struct buf text; /* of both */

@@ -3,7 +3,7 @@
  * that it compares with.
  *
  *	bench_http serve PORT				evhttp, with an empty answer to everything
- *	bench_http empty PORT CONNECTIONS SECONDS	GET / on each connection
+ *	bench_http empty PORT CONNECTIONS SECONDS	GET /healthz on each connection
  *	bench_http life PORT CONNECTIONS SECONDS	put, pop and complete on each connection
  *
  * A client prints the number of answers and the seconds that they took.
@@ -118,6 +118,7 @@ static void send_request(struct client *c)
 		break;
 	case STEP_EMPTY:
 		method = "GET";
+		snprintf(path, sizeof path, "/healthz");
 		break;
 	}
 	len = snprintf(request, sizeof request,

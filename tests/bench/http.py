@@ -48,28 +48,30 @@ def main():
 
     port, empty_port = free_port(), free_port()
     empty = subprocess.Popen([*args.pin_server, args.client, "serve", str(empty_port)])
-    results = {"empty": [], "life": []}
+    results = {"empty": [], "healthz": [], "life": []}
     try:
         with Server(args, "native", ["--http-port", str(port), "--loglevel", "warning"]) as server:
             time.sleep(0.2)
             for _ in range(args.rounds):
                 results["empty"].append(measure(args, empty.pid, "empty", empty_port))
+                results["healthz"].append(measure(args, server.process.pid, "empty", port))
                 results["life"].append(measure(args, server.process.pid, "life", port))
     finally:
         empty.kill()
         empty.wait()
 
-    names = {"empty": "evhttp, empty answer", "life": "put, pop and complete"}
+    names = {"empty": "evhttp, empty answer", "healthz": "/healthz", "life": "put, pop and complete"}
     print("| server | answers a second | processor time of an answer |")
     print("| --- | ---: | ---: |")
     for what, rounds in results.items():
         rate, cost = (statistics.median(values) for values in zip(*rounds))
         print(f"| {names[what]} | {rate:,.0f} | {cost:.1f} µs |")
-    ratios = [life[0] / plain[0] for life, plain in zip(results["life"], results["empty"])]
-    costs = [plain[1] / life[1] for life, plain in zip(results["life"], results["empty"])]
-    print(f"\nRatio of the rates: {statistics.median(ratios):.2f} "
-          f"({min(ratios):.2f} to {max(ratios):.2f}); of the processor times: "
-          f"{statistics.median(costs):.2f} ({min(costs):.2f} to {max(costs):.2f}).")
+    for what in ("healthz", "life"):
+        ratios = [own[0] / plain[0] for own, plain in zip(results[what], results["empty"])]
+        costs = [plain[1] / own[1] for own, plain in zip(results[what], results["empty"])]
+        print(f"\n{names[what]}: ratio of the rates {statistics.median(ratios):.2f} "
+              f"({min(ratios):.2f} to {max(ratios):.2f}), of the processor times "
+              f"{statistics.median(costs):.2f} ({min(costs):.2f} to {max(costs):.2f}).")
     return 0
 
 
