@@ -14,10 +14,11 @@ static bool is_api(const struct http_target *target)
 	return target->segment_count != 0 && str_equal(target->segments[0], STR("v1"));
 }
 
-/* Everything under /v1 except logging in. */
+/* Everything under /v1 except logging in and out. */
 static bool needs_user(const struct http_target *target)
 {
-	return target->segment_count != 2 || !str_equal(target->segments[1], STR("login"));
+	return target->segment_count != 2 || (!str_equal(target->segments[1], STR("login")) &&
+					      !str_equal(target->segments[1], STR("logout")));
 }
 
 enum http_admission http_serve_head(struct conn *c, const struct http_request *r)
