@@ -72,7 +72,7 @@ static void put(unsigned number)
 				 .has_tags = true,
 				 .tags = tags,
 				 .depends = on,
-				 .terms = chance(2) ? &retained[draw(2)] : NULL };
+				 .terms = number % 4 < 2 ? &retained[number % 2] : NULL };
 
 	for (put.tag_count = 0; put.tag_count < draw(4) && put.tag_count < 3; put.tag_count++)
 		tags[put.tag_count] = str_make("tttttttttt", 1 + draw(NAMES));
@@ -261,16 +261,21 @@ static void damage_rest(void)
 		skiplist_remove(&q->tracks, node);
 	if (chance(3) && skiplist_count(&q->tags) > 0)
 		skiplist_first(&q->tags)->score += draw(9);
-	if (chance(3) && skiplist_count(&q->retained.list) > 0)
-		skiplist_remove(&q->retained.list, skiplist_first(&q->retained.list));
-	if (chance(3) && q->retained.ends.count > 0)
-		heap_remove(&q->retained.ends, heap_first(&q->retained.ends));
-	if (chance(3))
-		q->retained.below = 2000;
 	if (chance(3))
 		intern_get(&q->worker_names, STR("nobody"));
 	if (worker != NULL && chance(2))
 		damage_worker(worker);
+}
+
+/* Damage one of the indexes of retained jobs, in turns. */
+static void damage_retained(unsigned turn)
+{
+	if (turn % 4 == 0 && skiplist_count(&q->retained.list) > 0)
+		skiplist_remove(&q->retained.list, skiplist_first(&q->retained.list));
+	else if (turn % 4 == 1 && q->retained.ends.count > 0)
+		heap_remove(&q->retained.ends, heap_first(&q->retained.ends));
+	else if (turn % 4 == 2)
+		q->retained.below = 2000;
 }
 
 /* Damage each job at most once. */
@@ -285,6 +290,7 @@ static void damage_state(void)
 			damage_job(job);
 	}
 	damage_rest();
+	damage_retained(one_of);
 }
 
 /* ---- cases ---- */
