@@ -308,6 +308,9 @@ def several_jobs_are_completed_at_once(server):
     equal(("complete", "NOJOB"), (states[0], states[1]["error"]["code"]))
     equal({"released": 1}, c.post("/v1/workers/w/release", {}))
     equal("waiting", c.get("/v1/jobs/b")["state"])
+    c.post("/v1/queues/q/pop", {"worker": "w"})
+    equal({"ok": True}, c.post("/v1/jobs/b/timeout"))
+    equal("stalled", c.get("/v1/jobs/b")["state"])
 
 
 def the_server_tells_about_itself(server):
