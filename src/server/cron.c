@@ -45,6 +45,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	limit_watch_tick(s);
 	sweep_watch_tick(s);
 	http_sessions_tick(s);
+	event_streams_tick(s);
 	stats_sample_rates(s);
 }
 

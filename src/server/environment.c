@@ -129,7 +129,11 @@ static uint64_t random_number(void *arg)
 
 static void publish_event(void *arg, struct qless_str channel, struct qless_str payload)
 {
-	pubsub_publish(arg, channel, payload, NULL);
+	struct server *s = arg;
+
+	if (s->event_streams.is_on && str_equal(channel, STR("ql:log")))
+		event_ring_add(&s->event_streams.ring, payload);
+	pubsub_publish(s, channel, payload, NULL);
 }
 
 static void publish_to_queue(void *arg, struct qless_str queue, struct qless_str payload)
@@ -137,6 +141,9 @@ static void publish_to_queue(void *arg, struct qless_str queue, struct qless_str
 	struct server *s = arg;
 	struct buf *channel = &s->queue_channel;
 
+	/* The engine has published the event on ql:log just before. */
+	if (s->event_streams.is_on)
+		event_ring_add_queue(&s->event_streams.ring, queue);
 	if (!pubsub_hears_queues(s->pubsub))
 		return;
 	buf_clear(channel);
@@ -151,7 +158,7 @@ static bool has_listeners(void *arg)
 {
 	const struct server *s = arg;
 
-	return !s->loading && !pubsub_is_empty(s->pubsub);
+	return !s->loading && (s->event_streams.is_on || !pubsub_is_empty(s->pubsub));
 }
 
 /* End the sessions of a user that is about to be deleted. */

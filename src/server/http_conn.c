@@ -396,6 +396,8 @@ size_t http_conn_run(struct conn *c, char *base, size_t len)
 			return used;
 		case STEP_WAIT:
 			http_parser_init(&c->http->parser);
+			if (c->http->phase == HTTP_STREAMING)
+				c->client.hold = HOLD_COMMAND;
 			conn_set_state(c, CONN_HELD);
 			return used + s->http->request.consumed;
 		case STEP_ANSWERED:

@@ -31,6 +31,7 @@
 #include "util/str.h"
 
 struct conn;
+struct event_stream;
 struct http_conn;
 struct http_pages;
 struct http_stream_ops;
@@ -63,6 +64,7 @@ struct http_conn {
 	struct json_reply json;
 	struct chain fields; /* further header fields of the answer */
 	const struct http_stream_ops *stream;
+	struct event_stream *events; /* if the stream is one of events */
 	struct http_api_call api;
 	struct http_login login;
 	bool has_session;	     /* the user of the request comes from a cookie */

@@ -50,6 +50,8 @@ enum dispatch_result http_serve(struct conn *c, const struct http_request *r)
 {
 	enum dispatch_result result;
 
+	if (event_stream_has(&r->target))
+		return event_stream_run(c, r);
 	if (is_api(&r->target))
 		return http_api_run(c, r);
 	if (http_pages_run(c, r, &result))

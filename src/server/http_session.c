@@ -1,5 +1,6 @@
 #include "server/http_session.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "util/container.h"
 #include "util/mem.h"
 
-#define DIGEST_BYTES SHA256_DIGEST_LENGTH
+static_assert(HTTP_SESSION_DIGEST_BYTES == SHA256_DIGEST_LENGTH, "of SHA-256");
 
 struct http_session {
 	struct hash_node node;
@@ -21,14 +22,19 @@ struct http_session {
 	char fingerprint[ACL_FINGERPRINT_BYTES + 1]; /* of the user at the login */
 	int64_t begun_us;			     /* monotonic, as the next one */
 	int64_t used_us;
-	unsigned char digest[DIGEST_BYTES]; /* of the token */
+	struct http_session_digest digest; /* of the token */
 };
+
+static struct qless_str text_of(const struct http_session_digest *digest)
+{
+	return str_make((const char *)digest->bytes, sizeof digest->bytes);
+}
 
 static struct qless_str key_of(const struct hash_node *node)
 {
 	const struct http_session *session = container_of(node, const struct http_session, node);
 
-	return str_make((const char *)session->digest, DIGEST_BYTES);
+	return text_of(&session->digest);
 }
 
 void http_sessions_init(struct server *s)
@@ -61,9 +67,9 @@ size_t http_session_count(const struct server *s)
 	return hash_count(&s->http_sessions.by_digest);
 }
 
-static void digest_token(struct qless_str token, unsigned char ret_digest[DIGEST_BYTES])
+void http_session_digest(struct qless_str token, struct http_session_digest *ret_digest)
 {
-	SHA256((const unsigned char *)token.ptr, token.len, ret_digest);
+	SHA256((const unsigned char *)token.ptr, token.len, ret_digest->bytes);
 }
 
 void http_session_begin(struct server *s, const struct user *user,
@@ -73,7 +79,7 @@ void http_session_begin(struct server *s, const struct user *user,
 
 	trim(s, s->config->http_sessions - 1);
 	entropy_hex(ret_token, HTTP_SESSION_TOKEN_BYTES / 2);
-	digest_token(str_make(ret_token, HTTP_SESSION_TOKEN_BYTES), session->digest);
+	http_session_digest(str_make(ret_token, HTTP_SESSION_TOKEN_BYTES), &session->digest);
 	session->user = user;
 	acl_fingerprint(user, session->fingerprint);
 	session->begun_us = s->clocks.mono_us;
@@ -92,21 +98,33 @@ static bool is_too_old(const struct server *s, const struct http_session *sessio
 
 /* The table finds by the digest, and a client cannot choose that. So the time of the search tells
  * nothing about the token. */
-static struct http_session *find(struct server *s, struct qless_str token)
+static struct http_session *find_digest(const struct server *s,
+					const struct http_session_digest *digest)
 {
-	unsigned char digest[DIGEST_BYTES];
+	struct hash_node *node = hash_find(&s->http_sessions.by_digest, text_of(digest));
 	struct http_session *session;
-	struct hash_node *node;
 
-	if (token.len != HTTP_SESSION_TOKEN_BYTES)
-		return NULL;
-	digest_token(token, digest);
-	node = hash_find(&s->http_sessions.by_digest,
-			 str_make((const char *)digest, sizeof digest));
 	if (node == NULL)
 		return NULL;
 	session = container_of(node, struct http_session, node);
-	return CRYPTO_memcmp(session->digest, digest, sizeof digest) == 0 ? session : NULL;
+	return CRYPTO_memcmp(&session->digest, digest, sizeof *digest) == 0 ? session : NULL;
+}
+
+static struct http_session *find(struct server *s, struct qless_str token)
+{
+	struct http_session_digest digest;
+
+	if (token.len != HTTP_SESSION_TOKEN_BYTES)
+		return NULL;
+	http_session_digest(token, &digest);
+	return find_digest(s, &digest);
+}
+
+bool http_session_is_open(const struct server *s, const struct http_session_digest *digest)
+{
+	const struct http_session *session = find_digest(s, digest);
+
+	return session != NULL && !is_too_old(s, session);
 }
 
 const struct user *http_session_use(struct server *s, struct qless_str token)

@@ -45,6 +45,17 @@ void http_session_begin(struct server *s, const struct user *user,
  * time does not tell how much of a wrong token is right. */
 const struct user *http_session_use(struct server *s, struct qless_str token);
 
+/* The SHA-256 of a token, for those that remember a session. */
+#define HTTP_SESSION_DIGEST_BYTES 32
+
+struct http_session_digest {
+	unsigned char bytes[HTTP_SESSION_DIGEST_BYTES];
+};
+
+void http_session_digest(struct qless_str token, struct http_session_digest *ret_digest);
+/* Whether there is such a session. Does not count as its use. */
+bool http_session_is_open(const struct server *s, const struct http_session_digest *digest);
+
 /* Ends a session. Returns false if there is no such session. */
 bool http_session_end(struct server *s, struct qless_str token);
 

@@ -120,6 +120,7 @@ static struct server *make_server(struct config *config, const struct config_sou
 	init_parts(s);
 	if (!is_inside)
 		http_init(s);
+	event_streams_init(s);
 	if (!conns_make_room(s, config->maxclients))
 		log_warning(
 			"maxclients is %zu, but the system allows open files for %zu clients only",
@@ -201,6 +202,7 @@ void server_free(struct server *s)
 	users_log_free(s->users_log);
 	stats_done(s);
 	http_sessions_done(s);
+	event_streams_done(s);
 	environment_done(s);
 	reload_done(s);
 	pubsub_free(s->pubsub);

@@ -23,6 +23,7 @@
 #include "server/copy_watch.h"
 #include "server/cron.h"
 #include "server/environment.h"
+#include "server/event_stream.h"
 #include "server/gate.h"
 #include "server/hints.h"
 #include "server/http_session.h"
@@ -118,6 +119,7 @@ struct server {
 	struct http *http;	 /* NULL: http-port and https-port are 0 */
 	struct persist *persist; /* NULL: appendonly is no */
 	struct users_log *users_log;
+	struct event_streams event_streams;
 	struct http_sessions http_sessions;
 	struct push *push; /* NULL: there was no endpoint yet */
 

@@ -142,7 +142,8 @@ static bool is_idle(const struct server *s)
 	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s)) &&
 	       (overtime_is_idle(&s->overtime) || !overtime_can_run(s)) &&
 	       (s->http == NULL || !http_pages_can_run(s)) &&
-	       (s->push == NULL || push_is_idle(s->push));
+	       (s->push == NULL || push_is_idle(s->push)) &&
+	       (event_streams_are_idle(&s->event_streams) || !event_streams_can_run(s));
 }
 
 /* Goes on with what does not come from a socket in this turn. Released jobs go to the clients that
@@ -194,6 +195,8 @@ void turn_run(struct server *s, bool wait)
 	run_others(s);
 	recording_end_turn(s);
 	gate_release(&s->gate);
+	if (!event_streams_are_idle(&s->event_streams))
+		event_streams_run(s);
 	send_replies(s);
 	if (client_memory_is_exceeded(s))
 		client_memory_enforce(s);

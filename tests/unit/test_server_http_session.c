@@ -159,7 +159,9 @@ static void a_login_ends_the_session_that_was_not_used_for_longest(void)
 
 static void a_change_of_the_user_ends_its_sessions_alone(void)
 {
-	static const char *const changes[] = { ">new", "<one", "off", "-get", "resetkeys", "nopass" };
+	static const char *const changes[] = {
+		">new", "<one", "off", "-get", "resetkeys", "nopass"
+	};
 	struct token bob = begin(make_user("bob", ">two")), alice;
 
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
