@@ -13,6 +13,7 @@
 #include "server/conn.h"
 #include "server/http_answer.h"
 #include "server/http_conn.h"
+#include "server/http_history.h"
 #include "server/server_int.h"
 #include "util/mem.h"
 
@@ -186,15 +187,28 @@ static bool fill_gaps(struct conn *c, struct arguments *a)
 	return true;
 }
 
+/* Runs a command of the console. */
+static enum dispatch_result run_with_history(struct conn *c, struct arguments *a)
+{
+	enum dispatch_result result;
+
+	http_history_begin(c);
+	result = dispatch_request(&c->client, a->argv, (int)a->argc);
+	http_history_end(c, a->argv, (int)a->argc,
+			 result == DISPATCH_DONE && !c->http->json.is_error);
+	return result;
+}
+
 static enum dispatch_result run_command(struct conn *c, struct arguments *a)
 {
 	struct http_api_call *call = &c->http->api;
-	bool wraps_many = call->is_many;
+	bool wraps_many = call->is_many, keeps_history = http_history_is_kept(c);
 	enum dispatch_result result;
 
 	json_reply_begin(&c->http->json, wraps_many ? STR("jids") : str_from(call->route->wrap),
 			 call->route->text);
-	result = dispatch_request(&c->client, a->argv, (int)a->argc);
+	result = keeps_history ? run_with_history(c, a)
+			       : dispatch_request(&c->client, a->argv, (int)a->argc);
 	if (result == DISPATCH_DONE)
 		http_api_finish(c);
 	return result;

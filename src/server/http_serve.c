@@ -7,6 +7,7 @@
 #include "server/http_check.h"
 #include "server/http_login.h"
 #include "server/http_pages.h"
+#include "server/http_user.h"
 #include "server/server_int.h"
 
 static bool is_api(const struct http_target *target)
@@ -52,6 +53,8 @@ enum dispatch_result http_serve(struct conn *c, const struct http_request *r)
 
 	if (event_stream_has(&r->target))
 		return event_stream_run(c, r);
+	if (http_user_has(&r->target))
+		return http_user_run(c, r);
 	if (is_api(&r->target))
 		return http_api_run(c, r);
 	if (http_pages_run(c, r, &result))

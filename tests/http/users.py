@@ -1,0 +1,200 @@
+"""Logging in and out, what a user may do, and what its history tells."""
+
+import sys
+
+import harness
+from harness import contains, equal, has
+
+
+def make_user(server, name, *rules):
+    server.command("ACL", "SETUSER", name, "reset", "on", ">secret", "+@all", "~*", "&*", *rules)
+
+
+def log_in(server, user="alice", password="secret"):
+    """A client with the cookie of a session, and the attributes of the cookie."""
+    c = server.client()
+    answer = c.call("POST", "/v1/login", {"user": user, "password": password})
+    equal(200, answer.status)
+    equal({"user": user}, answer.json)
+    cookie, *attributes = answer.headers["Set-Cookie"].split("; ")
+    c.headers["Cookie"] = cookie
+    return c, attributes
+
+
+def a_cookie_stands_for_the_user(server):
+    make_user(server, "alice")
+    c, attributes = log_in(server)
+    equal(["Path=/", "Max-Age=604800", "HttpOnly", "SameSite=Strict"], attributes)
+    has({"user": "alice", "session": True}, c.get("/v1/me"))
+    equal(71, len(c.headers["Cookie"]))
+    other = server.client()
+    has({"user": "default", "session": False}, other.get("/v1/me"))
+
+
+def a_logout_ends_the_session(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    answer = c.call("POST", "/v1/logout")
+    equal({"ok": True}, answer.json)
+    contains("qlessd=; Path=/; Max-Age=0", answer.headers["Set-Cookie"])
+    has({"user": "default", "session": False}, c.get("/v1/me"))
+    equal({"ok": False}, c.post("/v1/logout"))
+
+
+def a_wrong_password_is_refused_and_counts(server):
+    make_user(server, "alice")
+    before = server.command("INFO", "stats")
+    c = server.client()
+    equal("invalid username-password pair or user is disabled",
+          c.fails(401, "WRONGPASS", "POST", "/v1/login", {"user": "alice", "password": "wrong"}))
+    if "Set-Cookie" in c.call("POST", "/v1/login", {"user": "no", "password": "secret"}).headers:
+        raise AssertionError("a cookie for nobody")
+    equal({"user": "alice"}, c.post("/v1/login", {"user": "alice", "password": "secret"}))
+    contains("acl_access_denied_auth:0", before.decode())
+    contains("acl_access_denied_auth:2", server.command("INFO", "stats").decode())
+    contains("'alice'", str(c.get("/v1/acl/log")))
+
+
+def bodies_of_a_login_have_two_texts(server):
+    c = server.client()
+    for body in (b"", b"{", b"[]", b'"x"', b"{}", {"user": "a"}, {"password": "a"},
+                 {"user": 1, "password": "a"}, {"user": "a", "password": None},
+                 {"user": "a", "password": "b", "c": 1},
+                 b'{"user":"a","user":"b","password":"c"}'):
+        c.fails(400, "BADARG", "POST", "/v1/login", body)
+    c.fails(400, "BADARG", "POST", "/v1/login?x=1", {"user": "a", "password": "b"})
+    c.fails(405, "BADMETHOD", "GET", "/v1/login")
+    c.fails(405, "BADMETHOD", "GET", "/v1/logout")
+    c.fails(405, "BADMETHOD", "POST", "/v1/me", {})
+
+
+def a_change_of_the_user_ends_its_sessions(server):
+    for change in (("SETUSER", "alice", ">new"), ("SETUSER", "alice", "off"),
+                   ("SETUSER", "alice", "-get"), ("DELUSER", "alice")):
+        make_user(server, "alice")
+        c, _ = log_in(server)
+        equal("alice", c.get("/v1/me")["user"])
+        server.command("ACL", *change)
+        c.close()
+        equal("default", c.get("/v1/me")["user"])
+
+
+def a_session_needs_the_password_of_the_server_no_more(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    server.command("CONFIG", "SET", "requirepass", "secret2")
+    equal("alice", c.get("/v1/me")["user"])
+    server.client().fails(401, "NOAUTH", "GET", "/v1/me")
+    d, _ = log_in(server, "default", "secret2")
+    equal("default", d.get("/v1/me")["user"])
+
+
+def cookies_that_are_no_token_are_ignored(server):
+    c = server.client()
+    for cookie in ("qlessd=", "qlessd=" + "0" * 64, "qlessd=" + "x" * 64, "qlessd", ";;;",
+                   "qlessd=" + "0" * 5000, "a=b; qlessd=\x7f", "qlessd=\xff"):
+        c.headers["Cookie"] = cookie
+        status = c.call("GET", "/v1/me").status
+        if status not in (200, 400):
+            raise AssertionError(f"{status} for {cookie!r}")
+        c.close()
+
+
+def a_user_learns_what_it_may_do(server):
+    make_user(server, "reader", "-@all", "+@dashboard")
+    c = server.client("reader", "secret")
+    me = c.get("/v1/me")
+    equal("reader", me["user"])
+    for name, may in (("get", True), ("job.search", True), ("cancel", False), ("put", False),
+                      ("acl|setuser", False)):
+        equal((name, may), (name, name in me["can"]))
+    me = server.client().get("/v1/me")
+    for name in ("cancel", "config|set", "acl|setuser"):
+        equal((name, True), (name, name in me["can"]))
+
+
+def whats(server, jid):
+    return [entry["what"] for entry in server.client().get(f"/v1/jobs/{jid}")["history"]]
+
+
+def the_history_tells_what_a_user_did_in_the_console(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    server.command("PUT", "w", "q", "j", "k", "{}", 0)
+    c.post("/v1/jobs/j/priority", {"priority": 5})
+    c.post("/v1/jobs/j/tag", {"tags": ["a"]})
+    c.post("/v1/jobs/j/untag", {"tags": ["a"]})
+    c.post("/v1/jobs/j/track")
+    c.post("/v1/jobs/j/untrack")
+    c.post("/v1/jobs/j/requeue", {"queue": "r"})
+    server.command("POP", "r", "w", 1)
+    c.call("POST", "/v1/jobs/j/timeout")
+    equal(["priority changed", "tagged", "untagged", "tracked", "untracked", "requeued",
+           "timed out"],
+          [what.removesuffix(" by alice in the console") for what in whats(server, "j")
+           if what.endswith(" by alice in the console")])
+    c.fails(409, "NOTRUNNING", "POST", "/v1/jobs/timeout", {"jids": ["j"]})
+    equal(1, sum(what.startswith("timed out by") for what in whats(server, "j")))
+
+
+def the_history_is_as_before_without_a_session(server):
+    make_user(server, "alice")
+    server.command("PUT", "w", "q", "j", "k", "{}", 0)
+    server.client("alice", "secret").post("/v1/jobs/j/priority", {"priority": 5})
+    equal(["put"], whats(server, "j"))
+
+
+def the_history_survives_a_restart(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    server.command("PUT", "w", "q", "j", "k", "{}", 0)
+    c.post("/v1/jobs/j/priority", {"priority": 5})
+    before = server.client().get("/v1/jobs/j")
+    server.process.terminate()
+    equal(0, server.process.wait(harness.PATIENCE_S))
+    server.start()
+    equal(before, server.client().get("/v1/jobs/j"))
+    contains("priority changed by alice in the console", str(before["history"]))
+    c.close()
+    equal("default", c.get("/v1/me")["user"])
+
+
+def nothing_is_noted_when_a_command_fails(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    server.command("PUT", "w", "q", "j", "k", "{}", 0)
+    c.fails(409, "NOTRUNNING", "POST", "/v1/jobs/j/retry", {"worker": "w"})
+    equal(["put"], whats(server, "j"))
+    equal({"jids": ["j"]}, c.post("/v1/jobs/j/cancel"))
+    server.client().fails(404, "NOJOB", "GET", "/v1/jobs/j")
+
+
+def events_end_with_the_session(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    reader = server.client()
+    reader.headers["Cookie"] = c.headers["Cookie"]
+    reader.send("GET", "/v1/events")
+    response = reader.connection.getresponse()
+    equal("text/event-stream", response.headers["Content-Type"])
+    equal(b"retry: 2000\n", response.readline())
+    c.post("/v1/logout")
+    while response.readline() != b"":
+        continue
+
+
+sys.exit(harness.run([
+    a_cookie_stands_for_the_user,
+    a_logout_ends_the_session,
+    a_wrong_password_is_refused_and_counts,
+    bodies_of_a_login_have_two_texts,
+    a_change_of_the_user_ends_its_sessions,
+    a_session_needs_the_password_of_the_server_no_more,
+    cookies_that_are_no_token_are_ignored,
+    a_user_learns_what_it_may_do,
+    the_history_tells_what_a_user_did_in_the_console,
+    the_history_is_as_before_without_a_session,
+    the_history_survives_a_restart,
+    nothing_is_noted_when_a_command_fails,
+    events_end_with_the_session,
+]))
