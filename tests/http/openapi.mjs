@@ -112,6 +112,7 @@ const cases = {
     await call('postQueuesByQueueRecurring', { queue: 'q' },
       { jid: 'r', class: 'k', data: {}, interval: 60 }, 201);
     await call('putLimitsByName', { name: 'l' }, { concurrency: 1 });
+    await call('putEndpointsByName', { name: 'l' }, { url: `${URL_OF_API}/nothing`, queues: ['p'] });
     const values = { queue: 'q', jid: 'j', state: 'waiting', tag: 't', worker: 'w', name: 'l',
       group: 'g', option: 'heartbeat' };
     for (const operation of operations) {
@@ -135,6 +136,15 @@ const cases = {
   },
 
   'each route for writing has been called': async () => {
+    const e = { name: 'e' };
+    await call('putEndpointsByName', e,
+      { url: `${URL_OF_API}/nothing`, queues: ['pushed'], headers: { 'X-A': '1' }, timeout: 5 });
+    await call('postEndpointsByNamePause', e);
+    await call('postEndpointsByNameUnpause', e);
+    await call('postEndpointsByNameTest', e);
+    await call('getEndpointsByName', e);
+    await call('getEndpoints');
+    await call('deleteEndpointsByName', e);
     await call('patchRecurringByJid', { jid: 'r' }, { priority: 1 });
     await call('postRecurringByJidTag', { jid: 'r' }, { tags: ['a'] });
     await call('postRecurringByJidUntag', { jid: 'r' }, { tags: ['a'] });

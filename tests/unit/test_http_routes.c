@@ -242,6 +242,11 @@ static void members_become_arguments(void)
 		make(HTTP_METHOD_PATCH, "/v1/recurring/r",
 		     "{\"class\":\"k\",\"raw\":true,\"data\":{\"base64\":\"YWI=\"}}"));
 	check_post("/v1/workers/w/release", "{\"retry\":true}", "worker.release|w|retry");
+	TEST_ASSERT_EQUAL_STRING(
+		"endpoint.set|e|URL|http://h/|QUEUES|2|a|b|HEADER|X-A|1|HEADER|X-B|2|secret|s",
+		make(HTTP_METHOD_PUT, "/v1/endpoints/e",
+		     "{\"url\":\"http://h/\",\"queues\":[\"a\",\"b\"],\"secret\":\"s\","
+		     "\"headers\":{\"X-A\":\"1\",\"X-B\":\"2\"}}"));
 	TEST_ASSERT_EQUAL_STRING("limit.set|x|concurrency|2",
 				 make(HTTP_METHOD_PUT, "/v1/limits/x", "{\"concurrency\":2}"));
 	TEST_ASSERT_EQUAL_STRING(
@@ -400,7 +405,6 @@ static const struct {
 	const char *command;
 	const char *reason;
 } without_route[] = {
-	{ "endpoint.set", "no kind of argument is a map of headers" },
 	{ "pop", "a pop from one queue is MPOP" },
 	{ "worker.attach", "a worker is attached to a connection, and HTTP has none that lasts" },
 	{ "worker.detach", "the same" },
