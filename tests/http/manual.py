@@ -78,7 +78,8 @@ def text_of(description):
             (method, path, operation)
             for path, methods in description["paths"].items()
             for method, operation in methods.items()
-            if (operation["tags"][0] in tags if tags is not None
+            if operation["x-commands"]
+            and (operation["tags"][0] in tags if tags is not None
                 else operation["tags"][0] not in known)]
         if not operations:
             continue
