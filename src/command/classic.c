@@ -15,6 +15,7 @@
 #include "command/scripts.h"
 #include "command/table.h"
 #include "util/escape.h"
+#include "util/mem.h"
 #include "util/num.h"
 
 /* Bound of an index or count. Redis writes numbers with 17 digits, so it takes larger ones for no
@@ -332,6 +333,17 @@ struct decoded *request_lists(struct request *req)
 {
 	req->scratch->decoded.is_used = true;
 	return &req->scratch->decoded;
+}
+
+struct qless_str request_keep(struct request *req, struct qless_str text)
+{
+	struct decoded *lists = request_lists(req);
+	char *copy = mem_dup(text.len > 0 ? text.ptr : "", text.len);
+
+	lists->kept =
+		mem_grow(lists->kept, &lists->kept_cap, lists->kept_count + 1, sizeof *lists->kept);
+	lists->kept[lists->kept_count++] = copy;
+	return str_make(copy, text.len);
 }
 
 struct operation_names request_rest(const struct request *req, size_t i)

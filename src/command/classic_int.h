@@ -115,6 +115,8 @@ static inline int request_json(struct request *req, size_t i, enum json_kind *re
 
 /* Lists for the operation that is being decoded; see struct decoded. */
 struct decoded *request_lists(struct request *req);
+/* Copy a text that stays valid until the end of the request. */
+struct qless_str request_keep(struct request *req, struct qless_str text);
 
 /* The arguments from number i to the last. */
 struct operation_names request_rest(const struct request *req, size_t i);

@@ -479,8 +479,9 @@ static int decode_change(struct request *req, size_t i, struct operation *op,
 struct changed_recur {
 	struct qless_recur_info info;
 	bool is_raw;
-	bool gets_data;	  /* or other data that is raw, or no longer is */
-	bool gets_source; /* its class or its data changes, of which a unique key may be made */
+	bool gets_data;	      /* or other data that is raw, or no longer is */
+	bool gets_source;     /* its class or its data changes, of which a unique key may be made */
+	struct qless_str key; /* of its jobs, for the option `until` */
 };
 
 static void read_changed(struct request *req, const struct operation *op, struct changed_recur *ret)
@@ -510,18 +511,23 @@ static bool has_args_key(const struct qless_recur_info *info)
 	       qless_is_args_key(info->terms->unique.key);
 }
 
-/* Without `unique`, the option `until` is about the key that the jobs have. */
-static void complete_until(const struct changed_recur *changed, struct term_options *options)
+/* Without `unique`, the option `until` is about the key that the jobs have. The change frees that
+ * key before it is recorded, so the request keeps a copy. */
+static void complete_until(struct request *req, struct changed_recur *changed,
+			   struct term_options *options)
 {
-	static const struct qless_str args = STR_INIT("args");
 	const struct qless_terms *terms = changed->info.terms;
 
-	if (options->until != NULL && options->unique == NULL && terms != NULL && terms->has_unique)
-		options->unique = has_args_key(&changed->info) ? &args : &terms->unique.key;
+	if (options->until == NULL || options->unique != NULL || terms == NULL ||
+	    !terms->has_unique)
+		return;
+	changed->key =
+		has_args_key(&changed->info) ? STR("args") : request_keep(req, terms->unique.key);
+	options->unique = &changed->key;
 }
 
 /* Decode the options that are terms. An empty unique key takes the key away. */
-static int decode_change_terms(struct request *req, const struct changed_recur *changed,
+static int decode_change_terms(struct request *req, struct changed_recur *changed,
 			       struct term_options *options, struct qless_recur_change *change)
 {
 	bool drops_key = options->unique != NULL && options->unique->len == 0;
@@ -530,7 +536,7 @@ static int decode_change_terms(struct request *req, const struct changed_recur *
 	if (drops_key)
 		options->unique = NULL;
 	else
-		complete_until(changed, options);
+		complete_until(req, changed, options);
 	rc = term_options_decode(req, options, &change->terms);
 	if (rc == 0 && drops_key)
 		req->scratch->decoded.terms.has_unique = true;

@@ -1,9 +1,5 @@
 #include "command/raw_data.h"
 
-#include <stdlib.h>
-
-#include "util/mem.h"
-
 static bool is_raw(const struct request *req, struct qless_str jid)
 {
 	const struct qless_job *job = qless_get(req->engine, jid);
@@ -18,17 +14,11 @@ static bool is_raw(const struct request *req, struct qless_str jid)
 /* Keep the bytes that the text stands for. Returns false if it is other JSON. */
 static bool decode(struct request *req, struct qless_str text, struct qless_str *ret_data)
 {
-	struct decoded *decoded = request_lists(req);
 	struct buf bytes = BUF_INIT(BUF_NO_MAX);
 	bool ok = json_read_base64(text, &bytes);
 
-	if (ok) {
-		decoded->raws = mem_grow(decoded->raws, &decoded->raw_cap, decoded->raw_count + 1,
-					 sizeof *decoded->raws);
-		*ret_data = str_make(mem_dup(bytes.len > 0 ? buf_data(&bytes) : "", bytes.len),
-				     bytes.len);
-		decoded->raws[decoded->raw_count++] = (char *)(uintptr_t)ret_data->ptr;
-	}
+	if (ok)
+		*ret_data = request_keep(req, buf_str(&bytes));
 	buf_done(&bytes);
 	return ok;
 }

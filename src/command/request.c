@@ -29,9 +29,9 @@ void scratch_free_decoded(struct scratch *scratch)
 	json_strings_done(&decoded->limits);
 	free(decoded->changes);
 	free(decoded->texts);
-	for (size_t i = 0; i < decoded->raw_count; i++)
-		free(decoded->raws[i]);
-	free(decoded->raws);
+	for (size_t i = 0; i < decoded->kept_count; i++)
+		free(decoded->kept[i]);
+	free(decoded->kept);
 	free(decoded->args_keys);
 	free(decoded->keys);
 	if (decoded->rule.mem != NULL)

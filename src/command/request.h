@@ -68,9 +68,9 @@ struct decoded {
 	char (*args_keys)[QLESS_ARGS_KEY_BYTES];
 	struct qless_str *keys; /* for put_many */
 	struct qless_str raw;	/* data of a raw job that was sent in base64 */
-	char **raws;		/* memory of all such data */
-	size_t raw_count;
-	size_t raw_cap;
+	char **kept;		/* texts of request_keep() */
+	size_t kept_count;
+	size_t kept_cap;
 	struct buf rule; /* of the zone of the schedule */
 };
 
