@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write sections of tests/bench/RESULTS.md.
 
-compare.py, turns.py, handoff.py, waiting.py, crowd.py, limits.py and unique.py write theirs with
+compare.py, turns.py, handoff.py, waiting.py, crowd.py, limits.py, unique.py and push.py write theirs with
 --results. As a program, this runs benchmarks of single parts and writes a section for each:
 
     deep      a life of a job on top of a backlog (bench_deep)
