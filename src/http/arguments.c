@@ -155,6 +155,7 @@ struct qless_str arguments_decode(struct arguments *a, struct qless_str inside)
 
 	if (inside.len == 0 || memchr(inside.ptr, '\\', inside.len) == NULL)
 		return inside;
+	assert(inside.len <= a->text.cap - a->text.start - a->text.len);
 	len = body_decode(inside, to);
 	buf_commit(&a->text, len);
 	return str_make(to, len);

@@ -170,7 +170,7 @@ void dispatch_replace_reply(struct request *req, struct client *c)
 	size_t max = c->writer.max;
 
 	c->writer.max = REPLY_NO_MAX;
-	reply_cut(&c->writer, c->out.len);
+	reply_cut(&c->writer, c->writer.out->len);
 	req->reply = &c->writer;
 	if (req->parts_left != NULL)
 		request_refuse_large(req, "max-transaction-reply-size",

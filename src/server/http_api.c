@@ -168,16 +168,20 @@ static enum dispatch_result select_database(struct conn *c, struct qless_str db,
 }
 
 /* Fills in what the request leaves out about its job. A user that may not read the job gets the
- * error of a job that does not exist. Returns false if the client has its answer. */
+ * error of a job that does not exist. Returns false if the client has its answer. Without a user or
+ * while the state is loaded, the command will be refused anyway. */
 static bool fill_gaps(struct conn *c, struct arguments *a)
 {
 	const struct session *session = &c->client.session;
-	struct database *database = databases_get(c->client.server->env.databases, session->db);
-	const struct qless_job *job = qless_get(database->engine, a->jid);
+	const struct server *s = c->client.server;
+	const struct database *database;
+	const struct qless_job *job;
 	struct qless_job_info info;
 
-	if (a->gap_count == 0)
+	if (a->gap_count == 0 || session->user == NULL || s->loading)
 		return true;
+	database = databases_get(s->env.databases, session->db);
+	job = qless_get(database->engine, a->jid);
 	if (job == NULL || !permit_job(session->user, database->engine, job, ACL_READ)) {
 		refuse(c, "NOJOB", STR("There is no such job"));
 		return false;

@@ -164,11 +164,7 @@ def requests_in_a_row_are_answered_in_order(server):
     c.connection.sock.sendall(requests)
     stream = c.connection.sock.makefile("rb")
     for i in range(100):
-        length = 0
-        while (line := stream.readline()) != b"\r\n":
-            if line.lower().startswith(b"content-length:"):
-                length = int(line.split(b":")[1])
-        contains(b'"name":"q%d"' % i, stream.read(length))
+        equal(f"q{i}", harness.read_answer(stream).json["name"])
 
 
 def errors_have_codes_and_statuses(server):
@@ -208,6 +204,31 @@ def nesting_is_limited(server):
         equal(status, answer.status)
         if status != 201:
             contains("max-json-depth", answer.message)
+
+
+def a_large_reply_becomes_an_error(server):
+    c = server.client()
+    data = "x" * 50000
+    c.post("/v1/queues/q/jobs", [{"jid": f"j{i}", "class": "k", "data": data} for i in range(60)],
+           status=201)
+    jids = "&".join(f"jid=j{i}" for i in range(50))
+    # Two at once, so that the first answer still waits when the second one is written.
+    c.connection.connect()
+    request = b"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    c.connection.sock.sendall(request % b"/v1/jobs/j1" + request % f"/v1/jobs?{jids}".encode() +
+                              request % b"/v1/jobs/j2")
+    stream = c.connection.sock.makefile("rb")
+    for status, code in ((200, None), (413, "LIMIT"), (200, None)):
+        answer = harness.read_answer(stream)
+        equal(status, answer.status)
+        if code is None:
+            equal(data, answer.json["data"])
+        else:
+            equal(code, answer.code)
+            contains("max-reply-size", answer.message)
+
+
+a_large_reply_becomes_an_error.options = ("--max-reply-size", "1mb")
 
 
 def each_database_is_apart(server):
@@ -386,6 +407,7 @@ sys.exit(harness.run([
     requests_in_a_row_are_answered_in_order,
     errors_have_codes_and_statuses,
     nesting_is_limited,
+    a_large_reply_becomes_an_error,
     each_database_is_apart,
     recurring_jobs_have_ticks,
     limits_hold_jobs_back,

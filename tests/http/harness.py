@@ -157,6 +157,15 @@ class Server:
             raise AssertionError(f"qlessd ended with {code}")
 
 
+def read_answer(stream):
+    """One of several answers to requests that were sent at once."""
+    status, length = int(stream.readline().split()[1]), 0
+    while (line := stream.readline()) != b"\r\n":
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    return Answer(status, {}, stream.read(length))
+
+
 def wait_until(condition):
     end = time.monotonic() + PATIENCE_S
     while not condition():

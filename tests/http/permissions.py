@@ -50,6 +50,27 @@ def what_a_user_may_not_read_cannot_be_requeued_to_where_it_may(server):
     equal("bank", admin.get("/v1/jobs/b")["queue"])
 
 
+def a_request_without_its_user_is_refused(server):
+    """The user is deleted while the body is on its way."""
+    add_users(server)
+    server.client().post("/v1/queues/mail/jobs", {"jid": "j", "class": "k", "data": 1}, status=201)
+    mail, body = server.client("mail", "secret"), b'{"queue": "mail2"}'
+    mail.connection.putrequest("POST", "/v1/jobs/j/requeue")
+    mail.connection.putheader("Authorization", mail.headers["Authorization"])
+    mail.connection.putheader("Content-Type", "application/json")
+    mail.connection.putheader("Content-Length", str(len(body)))
+    mail.connection.endheaders()
+    mail.connection.send(body[:5])
+    harness.wait_until(lambda: "user=mail" in server.command("CLIENT", "LIST").decode())
+    server.command("ACL", "DELUSER", "mail")
+    try:
+        mail.connection.send(body[5:])
+        equal(401, mail.receive().status)
+    except OSError:
+        pass  # the connection ends with its user
+    equal("mail", server.client().get("/v1/jobs/j")["queue"])
+
+
 def a_user_without_a_command_cannot_run_it(server):
     add_users(server)
     server.client().post("/v1/queues/q/jobs", {"jid": "j", "class": "k", "data": {}}, status=201)
@@ -152,6 +173,7 @@ puts_survive_a_restart.options = ("--appendfsync", "always")
 sys.exit(harness.run([
     a_user_has_only_the_queues_of_its_patterns,
     what_a_user_may_not_read_cannot_be_requeued_to_where_it_may,
+    a_request_without_its_user_is_refused,
     a_user_without_a_command_cannot_run_it,
     a_wrong_password_is_refused,
     a_password_alone_is_a_bearer_token,
