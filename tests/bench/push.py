@@ -26,11 +26,10 @@ BATCH = 500
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 INTRODUCTION = """\
-Jobs a second that the server posts to an endpoint that answers at once, over connections that are kept
-alive; and the processor time of the server for each, user and system, with the hand-out and the end of
-the job. There are {jobs:,} jobs with data of about 60 bytes; each line is the median of {rounds}
-rounds. The endpoint is a program in Python on the same machine, whose load was {load:.0f} at the
-beginning.
+The server posts {jobs:,} jobs with data of about 60 bytes to an endpoint that answers at once. The
+connections are kept alive. The processor time is that of the server, user and system, and includes the
+hand-out and the end of the job. Each line is the median of {rounds} rounds. The endpoint is a program
+in Python on the same machine, whose load was {load:.0f} at the beginning.
 """
 
 
