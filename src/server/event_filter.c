@@ -5,7 +5,6 @@
 #include "command/acl.h"
 #include "server/pubsub.h"
 #include "util/json.h"
-#include "util/nearest.h"
 
 #define LOG_CHANNEL "ql:log"
 
@@ -120,11 +119,6 @@ void event_filter_done(struct event_filter *filter)
 	buf_done(&filter->queues.text);
 	buf_done(&filter->jids.text);
 	buf_done(&filter->kinds.text);
-}
-
-size_t event_filter_memory(const struct event_filter *filter)
-{
-	return filter->queues.text.cap + filter->jids.text.cap + filter->kinds.text.cap;
 }
 
 /* ---- events ---- */

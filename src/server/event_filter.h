@@ -33,7 +33,6 @@ struct event_filter {
 bool event_filter_parse(const struct http_target *target, struct event_filter *ret_filter,
 			struct buf *error);
 void event_filter_done(struct event_filter *filter);
-size_t event_filter_memory(const struct event_filter *filter);
 
 /* Whether it lets every event pass. */
 bool event_filter_is_open(const struct event_filter *filter);
