@@ -519,6 +519,16 @@ static bool check_shared(struct arguments *a, const struct arguments_value *firs
 	return true;
 }
 
+/* The command would refuse them, too. Reading all of them first would take long. */
+static bool fail_count(struct arguments *a)
+{
+	size_t max = a->context->max_jobs;
+
+	a->element = 0;
+	return arguments_fail(a, "LIMIT", "More jobs in one call than max-jobs-per-call (%zu)",
+			      max);
+}
+
 static bool add_many(struct arguments *a, struct qless_str array)
 {
 	struct arguments_value first[ROUTE_ARGS_MAX];
@@ -526,7 +536,8 @@ static bool add_many(struct arguments *a, struct qless_str array)
 
 	a->is_many = true;
 	while (body_next_element(&array, &job)) {
-		a->element++;
+		if (a->element++ == a->context->max_jobs && a->context->max_jobs != 0)
+			return fail_count(a);
 		if (body_kind_of(job) != BODY_OBJECT)
 			return arguments_fail(a, "BADARG", "A job must be an object; found %s",
 					      body_kind_text(body_kind_of(job)));

@@ -39,6 +39,7 @@ struct arguments_context {
 	struct qless_str user;
 	double now;
 	size_t max_json_depth; /* of a value in the body */
+	size_t max_jobs;       /* in an array; 0 for any number */
 };
 
 /* A value of a row in the request. */

@@ -228,6 +228,7 @@ static enum dispatch_result run_route(struct conn *c, const struct http_request 
 		.user = user != NULL ? acl_user_name(user) : STR(""),
 		.now = clock_seconds(steady_clock_peek_us(&s->clocks.native)),
 		.max_json_depth = s->config->max_json_depth,
+		.max_jobs = s->config->max_jobs_per_call,
 	};
 	enum dispatch_result result;
 	bool is_selected;
