@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "config/config_int.h"
+#include "push/allow.h"
 #include "util/glob.h"
 
 /* Parsers free the previous value of a field; a zeroed field has none. */
@@ -116,9 +117,25 @@ static int check_tls(const struct config *cfg, enum config_opt *ret_opt, struct 
 	return 0;
 }
 
+static int check_push(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
+{
+	for (size_t i = 0; i < cfg->push_allow.count; i++) {
+		struct qless_str element = str_from(cfg->push_allow.words[i]);
+
+		if (allow_is_element(element))
+			continue;
+		*ret_opt = CONFIG_OPT_push_allow;
+		buf_append_str(why, STR("expected networks, addresses and globs of hosts, got "));
+		config_quote_briefly(element, why);
+		return -1;
+	}
+	return 0;
+}
+
 int config_check_rules(const struct config *cfg, enum config_opt *ret_opt, struct buf *why)
 {
-	if (check_listeners(cfg, ret_opt, why) < 0 || check_tls(cfg, ret_opt, why) < 0)
+	if (check_listeners(cfg, ret_opt, why) < 0 || check_tls(cfg, ret_opt, why) < 0 ||
+	    check_push(cfg, ret_opt, why) < 0)
 		return -1;
 	if (cfg->rewrite_file[0] != '\0' && cfg->rewrite_file[0] != '/') {
 		*ret_opt = CONFIG_OPT_rewrite_file;

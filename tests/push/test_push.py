@@ -674,6 +674,7 @@ def only_allowed_addresses_are_reached(server):
     server.set("e", endpoint.url())
     server.put("j1")
     wait_until(lambda: server.state("j1") == "complete")
+    refuses("networks", server.db.config_set, "push-allow", "* 10.0.0.0/33")
     server.db.config_set("push-allow", "10.0.0.0/8")
     server.put("j2", options=("retries", 0))
     wait_until(lambda: server.state("j2") == "failed")
