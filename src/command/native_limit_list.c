@@ -11,16 +11,13 @@
 #include "command/limit_names.h"
 #include "command/limit_reply.h"
 #include "command/options.h"
+#include "command/page_args.h"
 #include "command/permit.h"
 #include "command/work.h"
 #include "util/container.h"
 #include "util/glob.h"
 #include "util/mem.h"
-#include "util/num.h"
 
-/* Limits that a call looks at unless COUNT says otherwise, and at most. */
-#define COUNT_DEFAULT 100
-#define COUNT_MAX     10000
 /* Steps of the walk for each limit to look at. In nearly empty tables a call ends earlier, and
  * returns a cursor. */
 #define STEPS_PER_LIMIT 10
@@ -44,28 +41,6 @@ struct list_work {
 
 /* ---- arguments ---- */
 
-static int parse_cursor(struct request *req, struct qless_str text, uint32_t *ret_cursor)
-{
-	uint64_t cursor;
-
-	if (num_parse_u64(text, 0, UINT32_MAX, &cursor)) {
-		*ret_cursor = (uint32_t)cursor;
-		return 0;
-	}
-	return request_fail(req, QLESS_EBADARG,
-			    "CURSOR must be 0 or the cursor of an earlier reply; found \"%S\"",
-			    text);
-}
-
-static int parse_count(struct request *req, struct qless_str text, int64_t *ret_count)
-{
-	if (num_parse_i64(text, ret_count) && *ret_count > 0 && *ret_count <= COUNT_MAX)
-		return 0;
-	return request_fail(req, QLESS_EBADARG,
-			    "COUNT must be a whole number from 1 to %g; found \"%S\"",
-			    (double)COUNT_MAX, text);
-}
-
 static int check_match(struct request *req, struct qless_str pattern)
 {
 	size_t max = req->env->limits.pattern_bytes;
@@ -88,14 +63,14 @@ static int parse_page(struct request *req, struct page *ret)
 	};
 	int rc;
 
-	*ret = (struct page){ .match = NULL, .count = COUNT_DEFAULT };
+	*ret = (struct page){ .match = NULL, .count = PAGE_COUNT_DEFAULT };
 	rc = options_read(req, 0, req->nargs, slots, sizeof slots / sizeof *slots);
 	if (rc == 0 && ret->match != NULL)
 		rc = check_match(req, *ret->match);
 	if (rc == 0 && cursor != NULL)
-		rc = parse_cursor(req, *cursor, &ret->cursor);
+		rc = page_parse_cursor(req, *cursor, &ret->cursor);
 	if (rc == 0 && count != NULL)
-		rc = parse_count(req, *count, &ret->count);
+		rc = page_parse_count(req, *count, &ret->count);
 	return rc;
 }
 

@@ -15,16 +15,13 @@
 #include "command/job_fields.h"
 #include "command/job_states.h"
 #include "command/options.h"
+#include "command/page_args.h"
 #include "command/queue_jobs.h"
 #include "command/work.h"
 #include "engine/view.h"
 #include "util/container.h"
 #include "util/mem.h"
-#include "util/num.h"
 
-/* Jobs that a call lists unless COUNT says otherwise, and at most. */
-#define COUNT_DEFAULT 100
-#define COUNT_MAX     10000
 /* Jobs that a call looks at before it returns a cursor. This takes about 20 ms, in parts. */
 #define LOOKS_MAX 100000
 /* Bytes of jobs after which a call lists no more. */
@@ -54,29 +51,6 @@ struct jobs_work {
 };
 
 /* ---- arguments ---- */
-
-static int parse_cursor(struct request *req, struct qless_str text, struct jobs_page *page)
-{
-	uint64_t cursor;
-
-	if (!num_parse_u64(text, 0, UINT32_MAX, &cursor))
-		return request_fail(
-			req, QLESS_EBADARG,
-			"CURSOR must be 0 or the cursor of an earlier reply; found \"%S\"", text);
-	page->has_cursor = true;
-	page->cursor = (uint32_t)cursor;
-	return 0;
-}
-
-static int parse_count(struct request *req, struct qless_str text, struct jobs_page *page)
-{
-	page->has_count = true;
-	if (num_parse_i64(text, &page->count) && page->count > 0 && page->count <= COUNT_MAX)
-		return 0;
-	return request_fail(req, QLESS_EBADARG,
-			    "COUNT must be a whole number from 1 to %g; found \"%S\"",
-			    (double)COUNT_MAX, text);
-}
 
 /* Reads the fields from argument *at to the last. */
 static int parse_fields(struct request *req, size_t *at, struct jobs_page *page)
@@ -112,10 +86,12 @@ static int parse_option(struct request *req, size_t *at, struct jobs_page *page)
 		return options_fail_without_value(req, name);
 	if (is_state)
 		return job_states_parse(req, at, &page->states);
+	page->has_cursor |= is_cursor;
+	page->has_count |= is_count;
 	if (is_cursor)
-		return parse_cursor(req, req->args[(*at)++], page);
+		return page_parse_cursor(req, req->args[(*at)++], &page->cursor);
 	if (is_count)
-		return parse_count(req, req->args[(*at)++], page);
+		return page_parse_count(req, req->args[(*at)++], &page->count);
 	return parse_fields(req, at, page);
 }
 
@@ -123,7 +99,7 @@ static int parse_page(struct request *req, struct jobs_page *ret)
 {
 	int rc = 0;
 
-	*ret = (struct jobs_page){ .count = COUNT_DEFAULT };
+	*ret = (struct jobs_page){ .count = PAGE_COUNT_DEFAULT };
 	for (size_t at = 1; rc == 0 && at < req->nargs;)
 		rc = parse_option(req, &at, ret);
 	if (ret->states == 0)
@@ -187,12 +163,6 @@ static bool is_page_full(const struct jobs_work *list, const struct request *req
 	       req->reply->out->len >= PAGE_BYTES;
 }
 
-/* In a transaction the call ends where it would take too long, and the client goes on later. */
-static bool may_take_another_part(const struct request *req)
-{
-	return req->parts_left == NULL || *req->parts_left != 0;
-}
-
 static bool go_on(struct work *work, struct request *req)
 {
 	struct jobs_work *list = container_of(work, struct jobs_work, work);
@@ -208,7 +178,7 @@ static bool go_on(struct work *work, struct request *req)
 		list->page.cursor = view_scan_jobs(req->engine, list->page.cursor, look_at, &part);
 		more = list->page.cursor != 0 && !is_page_full(list, req);
 	}
-	if (more && reply_is_wanted(req->reply) && may_take_another_part(req))
+	if (more && reply_is_wanted(req->reply) && page_may_take_another_part(req))
 		return true;
 	end(list, req);
 	return false;

@@ -9,16 +9,13 @@
 #include <stdlib.h>
 
 #include "command/options.h"
+#include "command/page_args.h"
 #include "command/permit.h"
 #include "command/work.h"
 #include "engine/view.h"
 #include "util/container.h"
 #include "util/mem.h"
-#include "util/num.h"
 
-/* Recurring jobs that a call lists unless COUNT says otherwise, and at most. */
-#define COUNT_DEFAULT 100
-#define COUNT_MAX     10000
 /* Recurring jobs that a call looks at before it returns a cursor. */
 #define LOOKS_MAX 100000
 /* Bytes of recurring jobs after which a call lists no more. */
@@ -37,27 +34,6 @@ struct recurs_work {
 
 /* ---- arguments ---- */
 
-static int parse_cursor(struct request *req, struct qless_str text, uint32_t *ret_cursor)
-{
-	uint64_t cursor;
-
-	if (!num_parse_u64(text, 0, UINT32_MAX, &cursor))
-		return request_fail(
-			req, QLESS_EBADARG,
-			"CURSOR must be 0 or the cursor of an earlier reply; found \"%S\"", text);
-	*ret_cursor = (uint32_t)cursor;
-	return 0;
-}
-
-static int parse_count(struct request *req, struct qless_str text, int64_t *ret_count)
-{
-	if (num_parse_i64(text, ret_count) && *ret_count > 0 && *ret_count <= COUNT_MAX)
-		return 0;
-	return request_fail(req, QLESS_EBADARG,
-			    "COUNT must be a whole number from 1 to %g; found \"%S\"",
-			    (double)COUNT_MAX, text);
-}
-
 static int parse(struct request *req, struct recurs_work *ret)
 {
 	const struct qless_str *queue = NULL, *cursor = NULL, *count = NULL;
@@ -68,13 +44,13 @@ static int parse(struct request *req, struct recurs_work *ret)
 	};
 	int rc = options_read(req, 0, req->nargs, slots, sizeof slots / sizeof *slots);
 
-	ret->count = COUNT_DEFAULT;
+	ret->count = PAGE_COUNT_DEFAULT;
 	ret->looks_left = LOOKS_MAX;
 	ret->queue_at = queue != NULL ? (size_t)(queue - req->args) : 0;
 	if (rc == 0 && cursor != NULL)
-		rc = parse_cursor(req, *cursor, &ret->cursor);
+		rc = page_parse_cursor(req, *cursor, &ret->cursor);
 	if (rc == 0 && count != NULL)
-		rc = parse_count(req, *count, &ret->count);
+		rc = page_parse_count(req, *count, &ret->count);
 	return rc;
 }
 
@@ -134,12 +110,6 @@ static bool is_page_full(const struct recurs_work *list, const struct request *r
 	       req->reply->out->len >= PAGE_BYTES;
 }
 
-/* In a transaction the call ends where it would take too long, and the client goes on later. */
-static bool may_take_another_part(const struct request *req)
-{
-	return req->parts_left == NULL || *req->parts_left != 0;
-}
-
 static bool go_on(struct work *work, struct request *req)
 {
 	struct recurs_work *list = container_of(work, struct recurs_work, work);
@@ -155,7 +125,7 @@ static bool go_on(struct work *work, struct request *req)
 		list->cursor = view_scan(req->engine, VIEW_RECURS, list->cursor, look_at, &part);
 		more = list->cursor != 0 && !is_page_full(list, req);
 	}
-	if (more && reply_is_wanted(req->reply) && may_take_another_part(req))
+	if (more && reply_is_wanted(req->reply) && page_may_take_another_part(req))
 		return true;
 	end(list, req);
 	return false;

@@ -20,6 +20,7 @@
 #include "command/job_filter.h"
 #include "command/job_states.h"
 #include "command/options.h"
+#include "command/page_args.h"
 #include "command/work.h"
 #include "engine/view.h"
 #include "util/container.h"
@@ -27,9 +28,6 @@
 #include "util/mem.h"
 #include "util/num.h"
 
-/* Jobs that a call lists unless COUNT says otherwise, and at most. */
-#define COUNT_DEFAULT 100
-#define COUNT_MAX     10000
 /* Jobs that a call looks at before it returns a cursor. This takes about 50 ms, in parts. */
 #define LOOKS_MAX 100000
 /* Bytes of jobs after which a call lists no more. */
@@ -274,16 +272,6 @@ static bool parse_cursor(struct qless_str text, const struct job_filter *filter,
 
 /* ---- arguments ---- */
 
-static int parse_count(struct request *req, struct qless_str text, struct search *search)
-{
-	search->has_count = true;
-	if (num_parse_i64(text, &search->count) && search->count > 0 && search->count <= COUNT_MAX)
-		return 0;
-	return request_fail(req, QLESS_EBADARG,
-			    "COUNT must be a whole number from 1 to %g; found \"%S\"",
-			    (double)COUNT_MAX, text);
-}
-
 static int parse_fields(struct request *req, size_t *at, struct search *search)
 {
 	int rc = 0;
@@ -321,8 +309,9 @@ static int parse_option(struct request *req, size_t *at, struct search *search,
 		return options_fail_repeated(req, name);
 	if (*at >= req->nargs)
 		return options_fail_without_value(req, name);
+	search->has_count |= is_count;
 	if (is_count)
-		return parse_count(req, req->args[(*at)++], search);
+		return page_parse_count(req, req->args[(*at)++], &search->count);
 	if (!is_cursor)
 		return parse_fields(req, at, search);
 	search->has_cursor = true;
@@ -336,7 +325,7 @@ static int parse(struct request *req, struct search *search)
 	bool is_condition;
 	int rc = 0;
 
-	search->count = COUNT_DEFAULT;
+	search->count = PAGE_COUNT_DEFAULT;
 	for (size_t at = 0; rc == 0 && at < req->nargs;) {
 		rc = job_filter_parse(req, &at, &search->filter, &is_condition);
 		if (rc == 0 && !is_condition)
@@ -496,12 +485,6 @@ static void end(struct search *search, struct request *req)
 	reply_deferred_end(req->reply, &search->deferred, search->listed);
 }
 
-/* In a transaction the call ends where it would take too long, and the client goes on later. */
-static bool may_take_another_part(const struct request *req)
-{
-	return req->parts_left == NULL || *req->parts_left != 0;
-}
-
 static bool go_on(struct work *work, struct request *req)
 {
 	struct search *search = container_of(work, struct search, work);
@@ -510,7 +493,7 @@ static bool go_on(struct work *work, struct request *req)
 	if (!search->has_begun)
 		begin(search, req);
 	if (look_on(&part) && !is_page_full(search, req) && reply_is_wanted(req->reply) &&
-	    may_take_another_part(req))
+	    page_may_take_another_part(req))
 		return true;
 	end(search, req);
 	return false;
