@@ -427,52 +427,6 @@ static bool is_first_of_path(size_t row)
 	return true;
 }
 
-/* Paths that run no command, and so have no rows. */
-#define OWN_ANSWER(schema)                                                                \
-	"\"responses\":{\"200\":{\"description\":\"The request succeeded\",\"content\":{" \
-	"\"application/json\":{\"schema\":" schema                                        \
-	"}}},\"default\":{\"$ref\":\"#/components/responses/Error\"}}"
-#define OWN_OPERATION(id, tag, summary)                                             \
-	"{\"operationId\":\"" id "\",\"tags\":[\"" tag "\"],\"summary\":\"" summary \
-	"\",\"x-commands\":[],"
-#define OWN_FILTER(name, text)                                            \
-	"{\"name\":\"" name "\",\"in\":\"query\",\"description\":\"" text \
-	"\",\"schema\":{\"type\":\"array\",\"items\":" TEXT "}}"
-#define OWN_OBJECT(members) "{\"type\":\"object\",\"properties\":{" members "}}"
-
-static const char
-	own_paths
-		[] =
-			"\"/v1/events\":{\"get\":" OWN_OPERATION("getEvents", "events",
-								 "Sends events as they happen, as "
-								 "server-sent events.") "\"paramete"
-											"rs"
-											"\":"
-											"[" OWN_FILTER("queue",
-												       "queues of the events") "," OWN_FILTER("jid",
-																	      "jobs of the events") "," OWN_FILTER("event",
-																						   "kinds of events") ","
-																								      "{\"name\":\"Last-Event-ID\",\"in\":\"header\",\"description\":"
-																								      "\"the last event that the client has seen\",\"schema\":" TEXT
-																								      "}],"
-																								      "\"responses\":{\"200\":{\"description\":\"Events\",\"content\":{"
-																								      "\"text/event-stream\":{\"schema\":" TEXT
-																								      "}}},"
-																								      "\"default\":{\"$ref\":\"#/components/responses/Error\"}}}},"
-																								      "\"/v1/login\":{\"post\":" OWN_OPERATION("postLogin",
-																													       "session", "Begins a session of a user, for which a cookie stands.") "\"parameters\":[],"
-																																						    "\"requestBody\":{\"required\":true,\"content\":{\"application/json\":{\"schema\":"
-																																						    "{\"type\":\"object\",\"required\":[\"user\",\"password\"],"
-																																						    "\"additionalProperties\":false,\"properties\":{\"user\":" TEXT ",\"password\":" TEXT "}}}}}," OWN_ANSWER(OWN_OBJECT("\"user\":" TEXT)) "}},"
-																																																							    "\"/v1/logout\":{\"post\":" OWN_OPERATION("postLogout",
-																																																												      "session",
-																																																												      "Ends the session of the request.") "\"parameters\":[]," OWN_ANSWER(OWN_OBJECT("\"ok\":{\"type\":\"boolean\"}")) "}},"
-																																																																										       "\"/v1/me\":{\"get\":" OWN_OPERATION(
-																																																																											       "getMe",
-																																																																											       "session", "Returns the user of the request, and the commands that it may run.") "\"parameters\":[]," OWN_ANSWER(OWN_OBJECT("\"user\":" TEXT
-																																																																																											   ",\"session\":{\"type\":\"boolean\"},"
-																																																																																											   "\"can\":{\"type\":\"array\",\"items\":" TEXT "}")) "}}";
-
 static void put_paths(struct buf *b)
 {
 	put_name(b, "paths");
@@ -489,7 +443,7 @@ static void put_paths(struct buf *b)
 		put(b, "}");
 	}
 	put_comma(b);
-	put(b, own_paths);
+	put(b, OPENAPI_OWN_PATHS);
 	put(b, "}");
 }
 
