@@ -303,7 +303,8 @@ static void a_script_speaks_the_dialect_that_it_was_stored_with(void)
 		.text_count = 3,
 		.options = options,
 		.option_count = 2,
-		.in_scripts = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_QUEUE, false, false },
+		.in_scripts = { JSON_EMPTY_ARRAY, JSON_EMPTY_OBJECT, JSON_PUT_QUEUE, false, false,
+				false },
 	};
 	const char *job;
 
