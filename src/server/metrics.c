@@ -14,6 +14,7 @@
 #include "server/metrics_text.h"
 #include "server/names.h"
 #include "server/persist.h"
+#include "server/push_metrics.h"
 #include "server/queues.h"
 #include "server/server_int.h"
 #include "sys/memory.h"
@@ -283,6 +284,7 @@ static void step_figures(struct metrics *m, struct buf *out)
 static void step_databases(struct metrics *m, struct buf *out)
 {
 	append_databases(m->server, out);
+	push_metrics_append(m->server, out);
 }
 
 static void step_take_queues(struct metrics *m, struct buf *out)

@@ -6,12 +6,18 @@ import email.utils
 import hashlib
 import hmac
 import json
+import pathlib
+import sys
 import threading
 import time
+import urllib.request
 
 import redis
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
+
 from endpoint import Close, Endpoint, Reset, response
+from ports import Reserved
 from harness import contains, equal, refuses, run, wait_until
 
 
@@ -691,6 +697,25 @@ def a_proxy_gets_the_requests(server):
     equal("http://nowhere.invalid/x", proxy.requests[0].path)
 
 
+def metrics_show_each_endpoint(server):
+    reserved = Reserved()
+    endpoint = begin(server, answers(response(200)), arguments=("--http-port", str(reserved.port)))
+    server.put("j1")
+    server.put("j2")
+    wait_until(lambda: server.status("e")["completed"] == 2)
+    endpoint.close()
+    server.call("CONFIG", "SET", "push-circuit-failures", 1)
+    server.put("j3")
+    wait_until(lambda: server.status("e")["state"] == "open")
+    url = f"http://127.0.0.1:{reserved.port}/metrics"
+    with urllib.request.urlopen(url, timeout=100) as page:
+        text = page.read().decode()
+    reserved.close()
+    for sample in ("open{endpoint=\"e\",db=\"0\"} 1", "completed_total{endpoint=\"e\",db=\"0\"} 2",
+                   "sent_total{endpoint=\"e\",db=\"0\"} 3"):
+        contains("qlessd_endpoint_" + sample, text)
+
+
 def a_server_without_endpoints_does_not_load_libcurl(server):
     server.start()
 
@@ -741,5 +766,6 @@ run([
     a_test_tells_how_the_endpoint_answers,
     only_allowed_addresses_are_reached,
     a_proxy_gets_the_requests,
+    metrics_show_each_endpoint,
     a_server_without_endpoints_does_not_load_libcurl,
 ])
