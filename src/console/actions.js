@@ -1,6 +1,6 @@
 /*
- * What a user can do to a job. Each action asks where it matters, notes the user's name in the
- * history of the job, and can be undone where that is possible.
+ * What a user can do to a job. Each action asks where it matters, and can be undone where that is
+ * possible. The server notes the name of the user in the history of the job.
  */
 import * as calls from './calls.js';
 import { ask, attempt, say } from './dialog.js';
@@ -15,17 +15,6 @@ import { jobLink, stateBadge } from './ui.js';
 const DEPENDENTS_MAX = 1000;
 const DEPENDENTS_SHOWN = 12;
 
-/* Adds to the history of a job what the user did. Its failure does not undo what was done. */
-export async function note(jid, text) {
-  if (can('log')) {
-    try {
-      await calls.act(jid, 'log', { message: `${text} by ${user().name}`, data: { by: user().name } });
-    } catch {
-      /* the job is gone, or has no room for another entry */
-    }
-  }
-}
-
 /* Returns the names of all queues, for choices. */
 export async function queueNames() {
   try {
@@ -36,14 +25,13 @@ export async function queueNames() {
 }
 
 /* Sends a job back to a queue. The server keeps what `changes` does not name. */
-export async function requeue(job, changes, text) {
-  await calls.act(job.jid, 'requeue', changes);
-  await note(job.jid, text);
+export function requeue(job, changes) {
+  return calls.act(job.jid, 'requeue', changes);
 }
 
 async function retry(job) {
   return attempt(async () => {
-    await requeue(job, { queue: job.queue }, 'retried');
+    await requeue(job, { queue: job.queue });
     say(`${display(job.jid)} waits in ${display(job.queue)} again.`);
   });
 }
@@ -63,11 +51,9 @@ async function requeueElsewhere(job) {
   }
   const from = job.queue;
   return attempt(async () => {
-    await requeue(job, { queue: values.queue, delay: Number(values.delay) || 0 },
-      `moved from ${display(from)} to ${values.queue}`);
+    await requeue(job, { queue: values.queue, delay: Number(values.delay) || 0 });
     say(`${display(job.jid)} is in ${values.queue}.`, from === values.queue ? {} : {
-      undo: () => attempt(() => requeue(job, { queue: from },
-        `moved back from ${values.queue} to ${display(from)}`)),
+      undo: () => attempt(() => requeue(job, { queue: from })),
     });
   });
 }
@@ -117,10 +103,7 @@ async function cancel(job) {
     await calls.act(job.jid, 'cancel',
       dependents.length ? { with: dependents.map((one) => one.jid) } : {});
     const undo = dependents.length || !can('put') || isBytes(job.jid) ? undefined
-      : () => attempt(async () => {
-        await calls.putJob(job.queue, likeBefore(job));
-        await note(job.jid, 'put back after a cancel');
-      });
+      : () => attempt(() => calls.putJob(job.queue, likeBefore(job)));
     say(dependents.length ? `${dependents.length + 1} jobs are canceled.`
       : `${display(job.jid)} is canceled.`, { undo });
   });
@@ -143,14 +126,11 @@ async function setPriority(job) {
     return false;
   }
   const before = job.priority;
-  const set = async (from, to) => {
-    await calls.act(job.jid, 'priority', { priority: Number(to) });
-    await note(job.jid, `priority changed from ${from} to ${to}`);
-  };
+  const set = (priority) => calls.act(job.jid, 'priority', { priority: Number(priority) });
   return attempt(async () => {
-    await set(before, values.priority);
+    await set(values.priority);
     say(`The priority is ${values.priority}.`,
-      { undo: () => attempt(() => set(values.priority, before)) });
+      { undo: () => attempt(() => set(before)) });
   });
 }
 
@@ -163,30 +143,25 @@ async function addTags(job) {
   }
   return attempt(async () => {
     await calls.act(job.jid, 'tag', { tags });
-    await note(job.jid, `tagged ${tags.join(', ')}`);
     say(`Tagged ${tags.join(', ')}.`, { undo: () => attempt(() => untag(job, tags)) });
   });
 }
 
-async function untag(job, tags) {
-  await calls.act(job.jid, 'untag', { tags });
-  await note(job.jid, `untagged ${tags.map(display).join(', ')}`);
+function untag(job, tags) {
+  return calls.act(job.jid, 'untag', { tags });
 }
 
 /* Removes one tag, with a way back. */
 export function removeTag(job, tag) {
   return attempt(async () => {
     await untag(job, [tag]);
-    say(`Removed the tag ${display(tag)}.`, { undo: () => attempt(async () => {
-      await calls.act(job.jid, 'tag', { tags: [tag] });
-      await note(job.jid, `tagged ${display(tag)}`);
-    }) });
+    say(`Removed the tag ${display(tag)}.`, {
+      undo: () => attempt(() => calls.act(job.jid, 'tag', { tags: [tag] })) });
   });
 }
 
-async function setTracked(job, tracked) {
-  await calls.act(job.jid, tracked ? 'track' : 'untrack');
-  await note(job.jid, tracked ? 'tracked' : 'untracked');
+function setTracked(job, tracked) {
+  return calls.act(job.jid, tracked ? 'track' : 'untrack');
 }
 
 function toggleTracked(job) {
@@ -205,7 +180,6 @@ async function timeOut(job) {
       'The work that it has done so far may be done again.') });
   return Boolean(values) && attempt(async () => {
     await calls.act(job.jid, 'timeout');
-    await note(job.jid, `taken from ${display(job.worker)}`);
     say(`${display(job.jid)} waits for another worker.`);
   });
 }
@@ -230,9 +204,9 @@ async function editData(job) {
     return false;
   }
   return attempt(async () => {
-    await requeue(job, { queue: values.queue, data: calls.readJson(values.data) }, 'data edited');
+    await requeue(job, { queue: values.queue, data: calls.readJson(values.data) });
     say('The job waits with its new data.', { undo: () => attempt(() =>
-      requeue(job, { queue: job.queue, data: before }, 'data restored')) });
+      requeue(job, { queue: job.queue, data: before })) });
   });
 }
 

@@ -3,7 +3,7 @@
  */
 import * as calls from './calls.js';
 import { ApiError } from './api.js';
-import { note, queueNames, requeue } from './actions.js';
+import { queueNames, requeue } from './actions.js';
 import { ask, say } from './dialog.js';
 import { gauge } from './chart.js';
 import { h, show } from './dom.js';
@@ -22,7 +22,7 @@ const NAMES_PORTION = 1000;
 async function requeueOwn(jids) {
   const jobs = await calls.getJobs(jids);
   for (const job of jobs) {
-    await requeue(job, { queue: job.queue }, 'retried');
+    await requeue(job, { queue: job.queue });
   }
   return jobs.length;
 }
@@ -39,7 +39,8 @@ async function cancelTogether(jids) {
   return jids.length;
 }
 
-/* Kinds of bulk actions. `run` takes a portion of names and resolves to the number of jobs done. */
+/* Kinds of bulk actions. `run` takes a portion of names and resolves to the number of jobs done. Those
+ * without it have a value, and are in CHANGES. */
 export const BULK = {
   retry: { label: 'Retry', command: 'requeue', portion: 20, run: requeueOwn, done: 'are waiting again',
     question: 'Each returns to its own queue.' },
@@ -53,10 +54,9 @@ export const BULK = {
     },
     done: 'are deleted', danger: true,
     question: 'The server forgets the finished jobs. This cannot be undone.' },
-  move: { label: 'Move', command: 'requeue', portion: 20, done: 'are moved', ask: true },
-  priority: { label: 'Priority', command: 'priority', portion: 20, done: 'have the new priority',
-    ask: true },
-  tag: { label: 'Tag', command: 'tag', portion: 20, done: 'have the tag', ask: true },
+  move: { label: 'Move', command: 'requeue', done: 'are moved' },
+  priority: { label: 'Priority', command: 'priority', done: 'have the new priority' },
+  tag: { label: 'Tag', command: 'tag', done: 'have the tag' },
 };
 
 /* Returns the bulk actions that the user may take. */
@@ -68,24 +68,15 @@ export function bulkFor(...names) {
 const CHANGES = {
   move: {
     field: { name: 'value', label: 'Queue', required: true },
-    one: async (jid, value) => {
-      await calls.act(jid, 'requeue', { queue: value });
-      await note(jid, `moved to ${value}`);
-    },
+    one: (jid, value) => calls.act(jid, 'requeue', { queue: value }),
   },
   priority: {
     field: { name: 'value', label: 'Priority', type: 'number', step: '1', required: true },
-    one: async (jid, value) => {
-      await calls.act(jid, 'priority', { priority: Number(value) });
-      await note(jid, `priority changed to ${value}`);
-    },
+    one: (jid, value) => calls.act(jid, 'priority', { priority: Number(value) }),
   },
   tag: {
     field: { name: 'value', label: 'Tag', required: true },
-    one: async (jid, value) => {
-      await calls.act(jid, 'tag', { tags: [value] });
-      await note(jid, `tagged ${value}`);
-    },
+    one: (jid, value) => calls.act(jid, 'tag', { tags: [value] }),
   },
 };
 

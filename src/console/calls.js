@@ -78,8 +78,7 @@ export const releaseWorker = (name) => post(`/workers/${segment(name)}/release`)
 
 /* ---- recurring jobs ---- */
 
-export const recurring = async (q, offset, count, signal) =>
-  (await get('/states/recurring', { queue: q, offset, count }, signal)).jids;
+export const recurring = (query, signal) => get('/recurring', query, signal);
 export const recurringJob = (jid, signal) => get(`/recurring/${segment(jid)}`, null, signal);
 export const nextTicks = async (jid, count, signal) =>
   (await get(`/recurring/${segment(jid)}/next`, { count }, signal)).times;

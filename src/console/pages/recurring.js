@@ -11,9 +11,8 @@ import { can } from '../session.js';
 import { button, dim, empty, facts, pager, panel, path, queueLink, table, tagLink,
   withQuery } from '../ui.js';
 
-/* Recurring jobs on a page, queues that are asked at once, and ticks of one job. */
-const PAGE = 20;
-const QUEUES_AT_ONCE = 6;
+/* Recurring jobs on a page, and ticks of one job. */
+const PAGE = 50;
 const TICKS = 10;
 
 const isAboutRecurring = (event) => !/progress|heartbeat/.test(event.kind ?? '');
@@ -23,42 +22,13 @@ function schedule(job) {
     : `every ${duration(job.interval)}`;
 }
 
-async function findQueues(ctx) {
-  if (ctx.query.queue) {
-    return [await calls.queueCounts(ctx.query.queue, ctx.signal)];
-  }
-  return (await calls.queues(ctx.signal)).filter((q) => q.recurring > 0);
-}
-
-/* Returns the names of a page of jobs, in the order of the queues. */
-async function findRows(queues, start, signal) {
-  let skip = start;
-  const rows = [];
-  const asked = [];
-  for (const q of queues) {
-    if (skip >= q.recurring) {
-      skip -= q.recurring;
-      continue;
-    }
-    asked.push({ q, offset: skip });
-    skip = 0;
-  }
-  while (asked.length && rows.length < PAGE) {
-    const parts = await Promise.all(asked.splice(0, QUEUES_AT_ONCE).map(async ({ q, offset }) =>
-      (await calls.recurring(q.name, offset, PAGE, signal)).map((jid) => ({ jid, queue: q.name }))));
-    rows.push(...parts.flat());
-  }
-  return rows.slice(0, PAGE);
-}
-
-/* Fetches what the table says about each job, one after the other, after the page is there. */
-async function fetchDetails(rows, ctx) {
-  const details = ctx.state.details ?? (ctx.state.details = new Map());
+/* Fetches the next tick of each job after the table is there. */
+async function fetchTicks(jobs, ctx) {
+  const ticks = ctx.state.ticks ?? (ctx.state.ticks = new Map());
   try {
-    for (const { jid } of rows) {
-      const [job, [next]] = await Promise.all([calls.recurringJob(jid, ctx.signal),
-        calls.nextTicks(jid, 1, ctx.signal)]);
-      details.set(identity(jid), { ...job, next });
+    for (const { jid } of jobs) {
+      const [next] = await calls.nextTicks(jid, 1, ctx.signal);
+      ticks.set(identity(jid), next);
     }
   } catch {
     /* a job that is gone, or another page */
@@ -129,35 +99,31 @@ export const recurring = {
   matters: isAboutRecurring,
 
   async load(ctx) {
-    const start = Number(ctx.query.start) || 0;
-    const queues = await findQueues(ctx);
-    const total = queues.reduce((sum, q) => sum + q.recurring, 0);
-    const rows = await findRows(queues, start, ctx.signal);
-    fetchDetails(rows, ctx);
-    return { start, total, rows };
+    const list = await calls.recurring({ queue: ctx.query.queue, cursor: ctx.query.cursor ?? '0',
+      count: PAGE }, ctx.signal);
+    fetchTicks(list.jobs, ctx);
+    return list;
   },
 
-  view({ start, total, rows }, ctx) {
-    if (rows.length === 0) {
+  view({ jobs, cursor }, ctx) {
+    if (jobs.length === 0 && !ctx.query.cursor) {
       return empty('There are no recurring jobs.', 'RECUR makes one, by an interval or by cron.');
     }
-    const known = (row) => ctx.state.details?.get(identity(row.jid));
-    const later = (make) => (row) => (known(row) ? make(known(row)) : dim('…'));
-    const turn = (to) => () => ctx.go(withQuery('#/recurring', { ...ctx.query, start: to || '' }));
+    const tick = (job) => ctx.state.ticks?.get(identity(job.jid));
+    const here = (query) => withQuery('#/recurring', { ...ctx.query, ...query });
+    const onward = String(cursor) === '0' ? null : () => ctx.go(here({ cursor }));
     return [
-      h('p', { class: 'dim' }, plural(total, 'recurring job')),
       table([
-        { title: 'Job', cell: (row) => h('a', { href: path('recurring', row.jid), class: 'name' },
-          display(row.jid)) },
-        { title: 'Class', cell: later((job) => h('span', { class: 'name' }, display(job.klass))) },
-        { title: 'Queue', cell: (row) => queueLink(row.queue) },
-        { title: 'Schedule', cell: later(schedule) },
-        { title: 'Next', cell: later((job) => when(job.next)) },
-        { title: 'Spawned', class: 'num', cell: later((job) => String(job.count ?? 0)) },
-      ], rows, { key: (row) => identity(row.jid), caption: 'Recurring jobs' }),
-      total > PAGE ? pager(`${start + 1} to ${start + rows.length} of ${total}`,
-        start > 0 ? turn(Math.max(0, start - PAGE)) : null,
-        start + PAGE < total ? turn(start + PAGE) : null) : null,
+        { title: 'Job', cell: (job) => h('a', { href: path('recurring', job.jid), class: 'name' },
+          display(job.jid)) },
+        { title: 'Class', cell: (job) => h('span', { class: 'name' }, display(job.klass)) },
+        { title: 'Queue', cell: (job) => queueLink(job.queue) },
+        { title: 'Schedule', cell: schedule },
+        { title: 'Next', cell: (job) => (tick(job) ? when(tick(job)) : dim('…')) },
+        { title: 'Spawned', class: 'num', cell: (job) => String(job.count ?? 0) },
+      ], jobs, { key: (job) => identity(job.jid), caption: 'Recurring jobs' }),
+      pager(`${plural(jobs.length, 'recurring job')}${onward || ctx.query.cursor ? ' on this page' : ''}`,
+        ctx.query.cursor ? () => history.back() : null, onward),
     ];
   },
 };
