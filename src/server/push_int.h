@@ -88,6 +88,7 @@ struct push_job {
 	double lease_s;
 	unsigned submitted; /* commands that refer to it */
 	bool is_over;
+	bool is_probe; /* of the circuit */
 	struct push_outcome outcome;
 	TAILQ_ENTRY(push_job) link;
 };

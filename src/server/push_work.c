@@ -135,7 +135,8 @@ static void on_renewed(void *arg, enum submit_outcome outcome, const struct chai
 	} else if (answer == ANSWER_NOT_NOW) {
 		plan_renewal(job, TELL_AGAIN_S);
 	} else if (job->state == PUSH_JOB_POSTED) {
-		circuit_cancel(&job->pusher->circuit);
+		if (job->is_probe)
+			circuit_cancel(&job->pusher->circuit);
 		push_job_end(job);
 	}
 }
@@ -271,9 +272,9 @@ static void post(struct push_job *job, const struct endpoint *endpoint, struct q
 	enter(job, PUSH_JOB_POSTED);
 }
 
-static double lease_of(const struct server *s, const struct taken_job *taken)
+static double lease_of(struct server *s, const struct taken_job *taken)
 {
-	return taken->expires - (double)s->clocks.wall_us / 1e6;
+	return taken->expires - clock_seconds(steady_clock_peek_us(&s->clocks.native));
 }
 
 void pusher_begin_job(struct pusher *p, const struct taken_job *taken)
@@ -296,10 +297,12 @@ void pusher_begin_job(struct pusher *p, const struct taken_job *taken)
 	}
 	plan_renewal(job, job->lease_s / 2);
 	circuit_begin(&p->circuit);
+	job->is_probe = p->circuit.is_probing;
 	if (push_body_append(&job->taken, &body)) {
 		post(job, endpoint, buf_str(&body));
 	} else {
-		circuit_cancel(&p->circuit);
+		if (job->is_probe)
+			circuit_cancel(&p->circuit);
 		push_outcome_refuse(&job->outcome);
 		tell(job);
 	}
