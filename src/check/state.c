@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "command/endpoints.h"
 #include "engine/view.h"
 
 #define STATE_COUNT (QLESS_COMPLETE + 1)
@@ -15,7 +16,8 @@ static int apply(void *arg, const struct operation *op, struct buf *ret_error)
 {
 	struct check_state *s = arg;
 
-	if (!operation_is_for_engine(op) && op->kind != OPERATION_FLUSH)
+	if (!operation_is_for_engine(op) && !operation_is_for_endpoint(op) &&
+	    op->kind != OPERATION_FLUSH)
 		return 0;
 	return databases_apply(s->databases, op, ret_error);
 }
@@ -72,7 +74,7 @@ static void count_job(void *arg, struct qless_str jid)
 	count->jobs[info.state]++;
 }
 
-static void print_counts(unsigned db, const struct qless *engine)
+static void print_counts(unsigned db, const struct qless *engine, size_t endpoints)
 {
 	struct count count = { .engine = engine };
 	struct view_counts all;
@@ -87,6 +89,8 @@ static void print_counts(unsigned db, const struct qless *engine)
 	}
 	if (qless_limit_count(engine) != 0)
 		printf(", %zu limits", qless_limit_count(engine));
+	if (endpoints != 0)
+		printf(", %zu endpoints", endpoints);
 	putchar('\n');
 }
 
@@ -105,7 +109,7 @@ size_t check_state_print(const struct databases *databases)
 
 		if (engine == NULL)
 			continue;
-		print_counts(db, engine);
+		print_counts(db, engine, endpoints_count(databases_endpoints(databases, db)));
 		findings += qless_check(engine, print_finding, NULL);
 	}
 	return findings;

@@ -6,7 +6,9 @@ import email.utils
 import hashlib
 import hmac
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import threading
 import time
@@ -697,6 +699,24 @@ def a_proxy_gets_the_requests(server):
     equal("http://nowhere.invalid/x", proxy.requests[0].path)
 
 
+def the_log_tells_of_endpoints_without_their_secrets(server):
+    server.start()
+    server.set("e", "http://127.0.0.1:1/", "SECRET", "s3cr3t", "HEADER", "X-Token", "s3cr3t")
+    server.put("j1", queue="other")
+    server.call("ENDPOINT.PAUSE", "e")
+    server.stop()
+
+    def check(*arguments):
+        return subprocess.run([os.environ["QLESSD_CHECK"], *arguments, server.directory], check=True,
+                              capture_output=True, text=True).stdout
+
+    contains("1 endpoints", check())
+    dump = check("--dump")
+    contains('endpoint-set name="e"', dump)
+    contains('endpoint-pause name="e" paused', dump)
+    equal(False, "s3cr3t" in dump)
+
+
 def metrics_show_each_endpoint(server):
     reserved = Reserved()
     endpoint = begin(server, answers(response(200)), arguments=("--http-port", str(reserved.port)))
@@ -766,6 +786,7 @@ run([
     a_test_tells_how_the_endpoint_answers,
     only_allowed_addresses_are_reached,
     a_proxy_gets_the_requests,
+    the_log_tells_of_endpoints_without_their_secrets,
     metrics_show_each_endpoint,
     a_server_without_endpoints_does_not_load_libcurl,
 ])
