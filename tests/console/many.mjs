@@ -43,13 +43,15 @@ async function fill() {
   await each(500, (i) => post(`/queues/queue-${i % QUEUES}/recurring`, { jid: `recurring-${i}`,
     class: 'Tick', data: {}, interval: 86400, offset: 3600 }));
   await each(2000, (i) => request('PUT', `/limits/limit-${i}`, { concurrency: 5 }));
+  await each(20, (i) => request('PUT', `/endpoints/endpoint-${i}`, { queues: [`pushed-${i}`],
+    url: 'http://127.0.0.1:9/' }));
   await each(50, (i) => post(`/jobs/job-${QUEUES - 1}-${i % JOBS}/track`));
 }
 
 const PAGES = ['#/', '#/queues', '#/queues/queue-9?state=waiting', '#/queues/queue-1?state=failed',
   '#/queues/queue-2?state=running', '#/queues/queue-0?state=complete', '#/jobs/job-1-1',
   '#/failures', '#/failures/group-1', '#/workers', '#/workers/worker-2', '#/recurring', '#/limits',
-  '#/limits/limit-7', '#/tracked', '#/tags', '#/tags/tag-7', '#/search?q=job-77-',
+  '#/limits/limit-7', '#/endpoints', '#/tracked', '#/tags', '#/tags/tag-7', '#/search?q=job-77-',
   '#/search?q=tag:tag-7', '#/search?q=queue:queue-77%20class:Class17', '#/server',
   '#/server?show=configuration', '#/server?show=slow', '#/server?show=clients'];
 

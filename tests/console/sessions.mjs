@@ -6,7 +6,7 @@ import { runInBrowser } from './lib/run.mjs';
 import { fillScene, PAGES } from './lib/scene.mjs';
 
 // Pages that a user of the role @dashboard may not see.
-const HIDDEN = /^#\/(tracked|tags|endpoints)|show=(configuration|slow)/;
+const HIDDEN = /^#\/(tracked|tags)|show=(configuration|slow)/;
 
 const cases = {
   'a user logs in, and stays logged in after a reload': async ({ open }) => {

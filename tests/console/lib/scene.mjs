@@ -36,6 +36,8 @@ export async function fillScene() {
   await put('crawl', 'gpu-2', {}, { limits: ['gpu'] });
   await pop('crawl', 'web-3', 1);
   await put('lonely', 'lonely-1');
+  await request('PUT', '/endpoints/hooks', { url: 'http://127.0.0.1:9/jobs', queues: ['pushed'],
+    concurrency: 4, headers: { 'X-Shop': 'main' } });
   await post('/jobs/mail-7/track');
   await post('/queues/reports/pause');
   return get('/queues');
@@ -64,7 +66,7 @@ export const PAGES = {
   '#/recurring/nightly': 'Europe/Berlin',
   '#/limits': 'domain:*',
   '#/limits/gpu': 'Held by',
-  '#/endpoints': 'endpoint',
+  '#/endpoints': 'http://127.0.0.1:9/jobs',
   '#/tracked': 'mail-7',
   '#/tags': 'customer:0',
   '#/tags/mail': '60 jobs',
