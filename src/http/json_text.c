@@ -124,13 +124,13 @@ static bool has_members(struct qless_str value)
 
 static void append_title(struct buf *b, struct qless_str title)
 {
-	buf_append_char(b, '"');
-	for (size_t i = 0; i < title.len; i++) {
-		char c = title.ptr[i];
+	size_t begin = b->len;
 
-		buf_append_char(b, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
+	append_name(b, true, title);
+	for (char *at = buf_data(b) + begin; at < buf_data(b) + b->len; at++) {
+		if (*at >= 'A' && *at <= 'Z')
+			*at = (char)(*at - 'A' + 'a');
 	}
-	buf_append_str(b, STR("\":"));
 }
 
 void json_text_append_info(struct buf *b, struct qless_str text)

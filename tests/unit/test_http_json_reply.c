@@ -288,6 +288,8 @@ static void info_is_an_object_of_sections(void)
 		written());
 	reply_verbatim(r, "txt", STR(""));
 	TEST_ASSERT_EQUAL_STRING("{}", written());
+	reply_verbatim(r, "txt", STR("# A\xff\"\r\nb:1\r\n"));
+	TEST_ASSERT_EQUAL_STRING("{\"a\\u00ff\\\"\":{\"b\":1}}", written());
 }
 
 static void clients_are_a_list_of_objects(void)
