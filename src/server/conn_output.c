@@ -280,10 +280,16 @@ static void hold(struct conn *c, size_t bytes, uint64_t sequence)
 	gate_when(gate, &newest->wait, sequence, on_durable, c);
 }
 
+/* Whether the output tells of no job: pages for monitors also say that the log cannot be synced. */
+static bool tells_nothing(const struct conn *c)
+{
+	return c->http != NULL && !c->http->tells_state;
+}
+
 /* Hold back the output of this turn if it has to wait for the log. */
 static void hold_output(struct conn *c)
 {
-	uint64_t sequence = gate_pending(&c->client.server->gate);
+	uint64_t sequence = tells_nothing(c) ? 0 : gate_pending(&c->client.server->gate);
 	size_t told = c->cleared + c->held[0].bytes + c->held[1].bytes;
 
 	assert(told <= c->client.out.len);

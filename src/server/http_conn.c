@@ -346,6 +346,8 @@ static bool must_drain(struct conn *c)
 
 void http_conn_wrote(struct conn *c)
 {
+	if (c->client.out.len == 0 && c->http->phase == HTTP_READING)
+		c->http->tells_state = false;
 	if (c->client.hold == HOLD_OUTPUT && c->client.out.len == 0)
 		conn_release(c);
 }

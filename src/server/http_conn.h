@@ -56,6 +56,7 @@ struct http_conn {
 	bool keeps_alive;  /* the connection stays after the answer */
 	bool is_old;	   /* the client speaks HTTP/1.0 */
 	bool is_private;   /* the answer must not be stored */
+	bool tells_state;  /* output may tell of jobs, so it waits until they are durable */
 	bool is_chunked;   /* the stream is sent in chunks */
 	int64_t begun_us;  /* monotonic: since when a request arrives; 0: none does */
 	int64_t useful_us; /* monotonic: when it began, or last got an answer */

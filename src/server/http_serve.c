@@ -28,6 +28,8 @@ enum http_admission http_serve_head(struct conn *c, const struct http_request *r
 	enum http_admission result = HTTP_ADMITTED;
 
 	c->http->is_private = is_api(&r->target);
+	/* The output of earlier requests may still be there. */
+	c->http->tells_state |= is_api(&r->target);
 	/* Monitors use any name for a machine, unless the configuration says which there are. */
 	if (!is_page || c->client.server->config->http_hosts.count != 0)
 		result = http_check_host(c, r);

@@ -272,6 +272,40 @@ static void with_always_replies_wait_and_that_is_reported(void)
 	WAIT_UNTIL(has_page("/readyz", " 200 OK\r\n"));
 }
 
+/* Reads up to the end of the line that begins with this text. */
+static void read_to_line(struct peer *peer, const char *begin)
+{
+	char line[1024];
+	size_t len;
+
+	do {
+		for (len = 0; len == 0 || line[len - 1] != '\n'; len++) {
+			TEST_ASSERT_TRUE(peer->start != peer->end || peer_gets_more(peer));
+			TEST_ASSERT_LESS_THAN_size_t(sizeof line, len);
+			line[len] = peer->buf[peer->start++];
+		}
+	} while (strncmp(line, begin, strlen(begin)) != 0);
+}
+
+static void with_always_events_wait_for_the_sync_of_their_change(void)
+{
+	struct peer *reader, *other;
+
+	start("always", "1");
+	reader = peer_connect_to("127.0.0.1", http_port);
+	peer_send_text(reader, "GET /v1/events HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n");
+	read_to_line(reader, "id: ");
+	peer_expect(reader, "\n");
+	stop_syncs();
+	other = send_from_another("PUT w q j1 klass {} 0");
+	WAIT_UNTIL(has_page("/readyz", "replies wait"));
+	TEST_ASSERT_FALSE(peer_has_input(reader, 0));
+	let_disk_sync();
+	read_to_line(reader, "event: put\n");
+	peer_expect(reader, "data: {\"jid\":\"j1\",\"event\":\"put\",\"queue\":\"q\"}\n\n");
+	peer_expect(other, "$2\r\nj1\r\n");
+}
+
 /* Makes a job that becomes due while changes wait, and a client that waits for it. */
 static struct peer *begin_to_wait(void)
 {
@@ -327,6 +361,7 @@ int main(int argc, char **argv)
 	RUN(a_new_limit_ends_the_wait);
 	RUN(a_client_that_leaves_does_not_change_anything);
 	RUN(with_always_replies_wait_and_that_is_reported);
+	RUN(with_always_events_wait_for_the_sync_of_their_change);
 	RUN(no_job_is_handed_over_while_changes_wait);
 	RUN(the_server_stops_while_changes_wait);
 	return UNIT_RESULT();
