@@ -101,11 +101,11 @@ export function notice(kind, ...children) {
   return h('div', { class: `notice ${kind}`, role: kind === 'bad' ? 'alert' : null }, ...children);
 }
 
-/* A definition list of [name, value]; pairs without a value are left out. */
+/* A definition list of [name, value] or [name, value, 'long']; pairs without a value are left out. */
 export function facts(pairs) {
   return h('dl', { class: 'facts' }, pairs
     .filter((pair) => pair && pair[1] !== null && pair[1] !== undefined && pair[1] !== '')
-    .map(([name, value]) => h('div', { key: name }, h('dt', null, name),
+    .map(([name, value, size]) => h('div', { key: name, class: size }, h('dt', null, name),
       h('dd', null, isBytes(value) || value instanceof Object && !(value instanceof Node) &&
         !Array.isArray(value) ? display(value) : typeof value === 'number' ? String(value) : value))));
 }

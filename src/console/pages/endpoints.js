@@ -74,19 +74,19 @@ function card(one, ctx) {
     h('div', { class: 'bar' }, h('h2', null, display(one.name)), stateOf(one),
       h('span', { class: 'spring' }), actions(one, ctx)),
     facts([
-      ['URL', h('span', { class: 'name' }, display(one.url))],
+      ['URL', h('span', { class: 'name' }, display(one.url)), 'long'],
       ['Queues', one.queues.map((q) => [queueLink(q), ' '])],
       ['Class', one.class],
       ['Requests under way', `${one.running} of ${one.concurrency}`],
       ['Timeout', `${one.timeout} s`], ['Signed', one.signed ? 'yes' : 'no'],
       ['Headers', headers.length ? headers.map(([name, value]) => `${name}: ${display(value)}`)
         .join('\n') : null],
-      ['Requests', count(one.sent)], ['Outcomes', outcomes(one)],
+      ['Requests', count(one.sent)], ['Outcomes', outcomes(one), 'long'],
       ['Failures in a row', one.failures ? count(one.failures) : null],
       ['Next try', one.opens ? when(one.opens) : null],
       ['Last request', one['last-sent'] ? when(one['last-sent']) : null],
       ['Last status', one['last-status']],
-      ['Last error', one['last-error']],
+      ['Last error', one['last-error'], 'long'],
     ]));
 }
 

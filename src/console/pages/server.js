@@ -56,8 +56,8 @@ function statePanels(info, ctx) {
   return [
     panel('Server', facts([
       ['Version', server.qlessd_version], ['Process', String(server.process_id ?? '')],
-      ['Up for', duration(server.uptime_in_seconds)], ['Listens on', server.listeners],
-      ['Configuration', server.config_file], ['Run', server.run_id], ['System', server.os],
+      ['Up for', duration(server.uptime_in_seconds)], ['Listens on', server.listeners, 'long'],
+      ['Configuration', server.config_file], ['Run', server.run_id, 'long'], ['System', server.os, 'long'],
     ])),
     panel('Memory', facts([
       ['In use', bytes(memory.used_memory)], ['Highest', bytes(memory.used_memory_peak)],
