@@ -197,7 +197,7 @@ static const struct route_arg *find_arg(const struct arguments *a, struct qless_
 	for (const struct route_arg *arg = a->route->args; !route_arg_is_end(arg); arg++) {
 		if (arg->kind == ROUTE_WORD || arg->kind == ROUTE_SEGMENT)
 			continue;
-		if (strncmp(arg->name, name.ptr, name.len) == 0 && arg->name[name.len] == '\0')
+		if (str_equal(str_from(arg->name), name))
 			return arg;
 		if (is_args && arg->kind == ROUTE_DATA)
 			return arg;

@@ -189,6 +189,14 @@ static void a_strange_parameter_is_refused(void)
 		"only db");
 }
 
+static void a_name_with_a_nul_is_another_name(void)
+{
+	static const char prefix[] = "!BADARG There is no parameter \"jid";
+
+	TEST_ASSERT_EQUAL_STRING_LEN(prefix, make(HTTP_METHOD_GET, "/v1/wait?jid%00%00=a", ""),
+				     sizeof prefix - 1);
+}
+
 static void the_database_is_a_parameter_of_each_route(void)
 {
 	check_post("/v1/queues/q/pause?db=3", "", "pause|q");
@@ -496,6 +504,7 @@ int main(int argc, char **argv)
 	RUN(segments_and_parameters_become_arguments);
 	RUN(a_value_before_a_later_one_is_filled);
 	RUN(a_strange_parameter_is_refused);
+	RUN(a_name_with_a_nul_is_another_name);
 	RUN(the_database_is_a_parameter_of_each_route);
 	RUN(members_become_arguments);
 	RUN(a_pop_with_a_timeout_waits);
