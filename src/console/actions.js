@@ -6,7 +6,7 @@ import * as calls from './calls.js';
 import { ask, attempt, say } from './dialog.js';
 import { h } from './dom.js';
 import { count, plural } from './format.js';
-import { pretty } from './json.js';
+import { jsonProblem, pretty } from './json.js';
 import { display, identity, isBytes } from './names.js';
 import { can, user } from './session.js';
 import { jobLink, stateBadge } from './ui.js';
@@ -192,14 +192,7 @@ async function editData(job) {
       { name: 'queue', label: 'Queue', value: isBytes(job.queue) ? '' : job.queue, required: true,
         choices: await queueNames() },
     ],
-    check: ({ data }) => {
-      try {
-        calls.readJson(data);
-        return null;
-      } catch (error) {
-        return `This is not JSON: ${error.message}`;
-      }
-    } });
+    check: ({ data }) => jsonProblem(data) });
   if (!values) {
     return false;
   }

@@ -97,7 +97,6 @@ export const holdLimit = (name, seconds) => post(`/limits/${segment(name)}/hold`
 /* ---- endpoints ---- */
 
 export const endpoints = (signal) => get('/endpoints', null, signal);
-export const endpoint = (name, signal) => get(`/endpoints/${segment(name)}`, null, signal);
 export const pauseEndpoint = (name) => post(`/endpoints/${segment(name)}/pause`);
 export const unpauseEndpoint = (name) => post(`/endpoints/${segment(name)}/unpause`);
 export const testEndpoint = (name) => post(`/endpoints/${segment(name)}/test`);

@@ -6,7 +6,6 @@ import { h } from './dom.js';
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
 const instant = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const monthDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
@@ -75,7 +74,7 @@ export function duration(seconds) {
 }
 
 /* Returns how far a time is from now, as text. */
-export function relative(seconds) {
+function relative(seconds) {
   const distance = seconds - now();
   if (Math.abs(distance) < 1) {
     return 'now';
@@ -85,10 +84,6 @@ export function relative(seconds) {
 
 export function exact(seconds) {
   return `${instant.format(seconds * 1000)} (${new Date(seconds * 1000).toISOString()})`;
-}
-
-export function timeOfDay(seconds) {
-  return clock.format(seconds * 1000);
 }
 
 export function dateTime(seconds) {

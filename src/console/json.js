@@ -1,11 +1,21 @@
 /*
  * JSON as text for people, with colours, and without loss of digits.
  */
-import { ExactNumber } from './api.js';
+import { ExactNumber, parseJson } from './api.js';
 import { h } from './dom.js';
 
 /* Characters of a text that are shown at first. Longer ones can be opened. */
 const SHOWN_MAX = 20000;
+
+/* Returns a complaint about a text that is not JSON, or null. */
+export function jsonProblem(text) {
+  try {
+    parseJson(text);
+    return null;
+  } catch (error) {
+    return `This is not JSON: ${error.message}`;
+  }
+}
 
 /* Returns a value as indented JSON. */
 export function pretty(value) {

@@ -8,7 +8,7 @@
 import { headers } from './api.js';
 
 /* Seconds between two looks at the server. */
-export const POLL_SECONDS = 5;
+const POLL_SECONDS = 5;
 /* Milliseconds between two refreshes of a page while events arrive. */
 const REFRESH_MS = 1000;
 /* Events in a second above which the stream is left for polling, and seconds until the next try. */
@@ -43,7 +43,7 @@ export function onState(watcher) {
 }
 
 /* Calls the watcher with each event: { kind, jid, queue, ... }. */
-export function onEvent(watcher) {
+function onEvent(watcher) {
   eventWatchers.add(watcher);
   return () => eventWatchers.delete(watcher);
 }

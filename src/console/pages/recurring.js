@@ -5,7 +5,7 @@ import * as calls from '../calls.js';
 import { ask, attempt, say } from '../dialog.js';
 import { h } from '../dom.js';
 import { dateTime, duration, plural, when } from '../format.js';
-import { codeBlock, pretty } from '../json.js';
+import { codeBlock, jsonProblem, pretty } from '../json.js';
 import { display, identity } from '../names.js';
 import { can } from '../session.js';
 import { button, dim, empty, facts, pager, panel, path, queueLink, table, tagLink,
@@ -69,14 +69,7 @@ async function edit(job, ctx) {
     fields: [timing,
       { name: 'priority', label: 'Priority', type: 'number', value: String(job.priority) },
       { name: 'data', label: 'Data (JSON)', rows: 8, value: pretty(job.data) }],
-    check: ({ data }) => {
-      try {
-        calls.readJson(data);
-        return null;
-      } catch (error) {
-        return `This is not JSON: ${error.message}`;
-      }
-    } });
+    check: ({ data }) => jsonProblem(data) });
   if (!values) {
     return;
   }

@@ -41,7 +41,7 @@ function dataValue(word) {
 }
 
 /* Reads a query. Returns { query, problem }. */
-export function readQuery(text) {
+function readQuery(text) {
   const query = {};
   const add = (name, value) => {
     query[name] = [...(query[name] ?? []), value];
