@@ -23,16 +23,16 @@ static void a_url_has_a_host_and_a_port(void)
 {
 	static const struct {
 		struct qless_str text;
-		bool is_secure;
 		const char *host;
 		unsigned port;
+		bool is_secure;
 	} good[] = {
-		{ STR_INIT("http://a"), false, "a", 80 },
-		{ STR_INIT("HTTPS://a.example/x?y=1&z=%20"), true, "a.example", 443 },
-		{ STR_INIT("http://10.0.0.1:8080"), false, "10.0.0.1", 8080 },
-		{ STR_INIT("http://a_b-c.d:65535?q"), false, "a_b-c.d", 65535 },
-		{ STR_INIT("https://[::1]/x"), true, "::1", 443 },
-		{ STR_INIT("https://[fe80::1.2.3.4]:1/x"), true, "fe80::1.2.3.4", 1 },
+		{ STR_INIT("http://a"), "a", 80, false },
+		{ STR_INIT("HTTPS://a.example/x?y=1&z=%20"), "a.example", 443, true },
+		{ STR_INIT("http://10.0.0.1:8080"), "10.0.0.1", 8080, false },
+		{ STR_INIT("http://a_b-c.d:65535?q"), "a_b-c.d", 65535, false },
+		{ STR_INIT("https://[::1]/x"), "::1", 443, true },
+		{ STR_INIT("https://[fe80::1.2.3.4]:1/x"), "fe80::1.2.3.4", 1, true },
 	};
 	struct url url;
 
