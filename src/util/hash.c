@@ -27,6 +27,7 @@
 #include <xxhash.h>
 
 #include "util/mem.h"
+#include "util/wire.h"
 
 #define LINE_ENTRIES	7u
 #define LINK_AT		(LINE_ENTRIES - 1)
@@ -38,6 +39,10 @@
 #define BLOCK_SEGMENTS	64u /* segments on one huge page */
 /* Entries that are inserted together: enough work to hide the latency of memory. */
 #define BATCH ((size_t)64)
+
+/* Odd numbers without a pattern, which keep a hash of zeros from meeting a seed of zero. */
+#define WIDE_LOW  0x9e3779b97f4a7c15
+#define WIDE_HIGH 0xc2b2ae3d27d4eb4f
 
 #define AS_TEXT(number)	 AS_TEXT_(number)
 #define AS_TEXT_(number) #number
@@ -221,10 +226,16 @@ void hash_bytes_wide(struct qless_str bytes, unsigned char ret_hash[HASH_WIDE_BY
 	memcpy(ret_hash, &wide, sizeof wide);
 }
 
-/* The length is known, so that the compiler drops what is for others. */
+static inline uint32_t compute_wide(uint64_t seed, const unsigned char wide[HASH_WIDE_BYTES])
+{
+	return (uint32_t)XXH3_mul128_fold64(wire_get_u64(wide) ^ seed ^ WIDE_LOW,
+					    wire_get_u64(wide + 8) ^ (seed >> 32 | seed << 32) ^
+						    WIDE_HIGH);
+}
+
 uint32_t hash_compute_wide(uint64_t seed, const unsigned char wide[HASH_WIDE_BYTES])
 {
-	return (uint32_t)XXH3_64bits_withSeed(wide, HASH_WIDE_BYTES, seed);
+	return compute_wide(seed, wide);
 }
 
 uint32_t hash_compute(uint64_t seed, struct qless_str key)
@@ -232,23 +243,39 @@ uint32_t hash_compute(uint64_t seed, struct qless_str key)
 	return (uint32_t)hash_bytes(seed, key);
 }
 
-struct hash_node *hash_find_hashed(const struct hash *h, struct qless_str key, uint32_t hash)
+/* Searches from a line of the bucket on, of which these entries may match. */
+static __attribute__((noinline)) struct hash_node *find_from(const struct hash *h,
+							     struct qless_str key, uint32_t hash,
+							     const struct hash_line *line,
+							     uint64_t matches)
 {
-	const struct hash_line *line;
-
-	if (h->count == 0)
-		return NULL;
-	for (line = bucket_line(h, bucket_of(h, hash)); line != NULL; line = line_next(line)) {
-		uint64_t matches = line_match(line, tag_of(hash));
-
+	for (;;) {
 		for (; matches != 0; matches &= matches - 1) {
 			struct hash_node *node = line->at[first_match(matches)].node;
 
 			if (node->hash == hash && str_equal(h->key(node), key))
 				return node;
 		}
+		line = line_next(line);
+		if (line == NULL)
+			return NULL;
+		matches = line_match(line, tag_of(hash));
 	}
-	return NULL;
+}
+
+/* Most searches for what is new end in the first line. They take no stack. */
+struct hash_node *hash_find_hashed(const struct hash *h, struct qless_str key, uint32_t hash)
+{
+	const struct hash_line *line;
+	uint64_t matches;
+
+	if (h->count == 0)
+		return NULL;
+	line = bucket_line(h, bucket_of(h, hash));
+	matches = line_match(line, tag_of(hash));
+	if (matches == 0 && !line_is_linked(line))
+		return NULL;
+	return find_from(h, key, hash, line, matches);
 }
 
 struct hash_node *hash_find(const struct hash *h, struct qless_str key)
@@ -258,10 +285,32 @@ struct hash_node *hash_find(const struct hash *h, struct qless_str key)
 	return hash_find_hashed(h, key, hash_compute(h->seed, key));
 }
 
-void hash_prefetch(const struct hash *h, uint32_t hash)
+/* Inlined by force: gcc drops calls of a function that does nothing but prefetch. */
+static inline __attribute__((always_inline)) void prefetch(const struct hash *h, uint32_t hash)
 {
 	if (h->count != 0)
 		__builtin_prefetch(bucket_line(h, bucket_of(h, hash)));
+}
+
+void hash_prefetch(const struct hash *h, uint32_t hash)
+{
+	prefetch(h, hash);
+}
+
+uint32_t hash_prefetch_key(const struct hash *h, struct qless_str key)
+{
+	uint32_t hash = hash_compute(h->seed, key);
+
+	prefetch(h, hash);
+	return hash;
+}
+
+uint32_t hash_prefetch_wide(const struct hash *h, const unsigned char wide[HASH_WIDE_BYTES])
+{
+	uint32_t hash = compute_wide(h->seed, wide);
+
+	prefetch(h, hash);
+	return hash;
 }
 
 /* ---- buckets ---- */
@@ -285,7 +334,21 @@ static struct hash_node *bucket_entry(const struct hash *h, uint32_t bucket, uin
 	return line->at[i].node;
 }
 
-static void bucket_append(struct hash *h, uint32_t bucket, struct hash_node *node, uint64_t tag)
+/* Append an entry to the only line of a bucket. Returns false if it is full, or links to another.
+ */
+static inline bool line_append(struct hash_line *line, struct hash_node *node, uint64_t tag)
+{
+	uint32_t count = (uint32_t)(line->tags >> LINE_COUNT_SHIFT);
+
+	if (count >= LINE_ENTRIES)
+		return false;
+	line_set(line, count, node, tag);
+	line->tags += LINE_ONE;
+	return true;
+}
+
+static __attribute__((noinline)) void bucket_append(struct hash *h, uint32_t bucket,
+						    struct hash_node *node, uint64_t tag)
 {
 	struct hash_line *line = bucket_line(h, bucket);
 
@@ -427,19 +490,70 @@ static void prefetch_split(const struct hash *h)
 		__builtin_prefetch(line->at[i].node);
 }
 
-static void split_bucket(struct hash *h)
+/* The first line of a bucket that entries are moved to. */
+struct split_part {
+	struct hash_line *line;
+	uint64_t tags; /* of the line, without the number of entries */
+	uint32_t count;
+};
+
+/* Moves an entry. Returns false if the line is full. */
+static inline bool split_move(struct split_part *part, struct hash_node *node, uint32_t hash)
+{
+	if (part->count == LINE_ENTRIES)
+		return false;
+	part->tags |= tag_of(hash) << 8 * part->count;
+	part->line->at[part->count++].node = node;
+	return true;
+}
+
+static inline void split_end(const struct split_part *part)
+{
+	part->line->tags = part->tags | (uint64_t)part->count << LINE_COUNT_SHIFT;
+}
+
+/* Moves the entries of a bucket to two lines, as far as they have room; those whose hash has `bit`
+ * to the second. Returns the line with the first entry that is left, and its place; NULL if none
+ * is. */
+static inline const struct hash_line *split_lines(const struct hash_line *old,
+						  struct split_part parts[2], uint32_t bit,
+						  uint32_t *ret_place)
+{
+	for (; old != NULL; old = line_next(old)) {
+		uint32_t count = line_count(old);
+
+		for (uint32_t i = 0; i < count; i++) {
+			struct hash_node *node = old->at[i].node;
+			uint32_t hash = node->hash;
+
+			if (!split_move(&parts[(hash & bit) != 0], node, hash)) {
+				*ret_place = i;
+				return old;
+			}
+		}
+	}
+	return NULL;
+}
+
+/* Not inline: a split is rare, and would make each insertion save registers. */
+static __attribute__((noinline)) void split_bucket(struct hash *h)
 {
 	uint32_t added = h->buckets;
-	uint32_t origin;
+	uint32_t origin, i = 0;
 	struct hash_line old;
+	struct split_part parts[2] = { { .count = 0 } };
 	const struct hash_line *line;
 
 	add_bucket(h);
 	origin = bucket_origin(h, added);
-	old = *bucket_line(h, origin);
-	bucket_line(h, origin)->tags = 0;
-	for (line = &old; line != NULL; line = line_next(line)) {
-		for (uint32_t i = 0; i < line_count(line); i++) {
+	parts[0].line = bucket_line(h, origin);
+	parts[1].line = bucket_line(h, added);
+	old = *parts[0].line;
+	line = split_lines(&old, parts, added ^ origin, &i);
+	split_end(&parts[0]);
+	split_end(&parts[1]);
+	for (; line != NULL; line = line_next(line), i = 0) {
+		for (; i < line_count(line); i++) {
 			struct hash_node *node = line->at[i].node;
 
 			bucket_append(h, node->hash & h->mask, node, line_tag(line, i));
@@ -470,20 +584,35 @@ static void merge_bucket(struct hash *h)
 	drop_bucket(h);
 }
 
-void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash)
+/* Count an entry that was appended. */
+static inline void count_one(struct hash *h)
 {
-	assert(h->count < HASH_COUNT_MAX);
+	h->count++;
+	if (h->count > h->buckets * LOAD && h->buckets < BUCKETS_MAX)
+		split_bucket(h);
+}
+
+/* Inserts an entry into an empty table, or a bucket whose first line has no room. */
+static __attribute__((noinline)) void insert_rarely(struct hash *h, struct hash_node *node)
+{
 	if (h->buckets == 0) {
 		h->u.first = mem_zalloc(BUCKETS_MIN * sizeof *h->u.first);
 		h->cap = BUCKETS_MIN;
 		h->buckets = BUCKETS_MIN;
 		h->mask = BUCKETS_MIN - 1;
 	}
+	bucket_append(h, bucket_of(h, node->hash), node, tag_of(node->hash));
+	count_one(h);
+}
+
+void hash_insert_hashed(struct hash *h, struct hash_node *node, uint32_t hash)
+{
+	assert(h->count < HASH_COUNT_MAX);
 	node->hash = hash;
-	bucket_append(h, bucket_of(h, hash), node, tag_of(hash));
-	h->count++;
-	if (h->count > h->buckets * LOAD && h->buckets < BUCKETS_MAX)
-		split_bucket(h);
+	if (h->buckets != 0 && line_append(bucket_line(h, bucket_of(h, hash)), node, tag_of(hash)))
+		count_one(h);
+	else
+		insert_rarely(h, node);
 }
 
 void hash_insert(struct hash *h, struct hash_node *node)

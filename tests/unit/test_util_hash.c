@@ -136,13 +136,38 @@ static void a_lookup_asks_for_a_key_only_where_the_hash_fits(void)
 
 static void the_same_seed_gives_the_same_hashes(void)
 {
+	static const unsigned char wide[HASH_WIDE_BYTES] = "a text of 16 ch";
 	uint32_t hash = hash_compute(1, STR("queue"));
 
 	TEST_ASSERT_EQUAL_UINT32(hash, hash_compute(1, STR("queue")));
 	TEST_ASSERT_NOT_EQUAL_UINT32(hash, hash_compute(2, STR("queue")));
-	hash = hash_compute(3, STR("a text of 16 ch."));
-	TEST_ASSERT_EQUAL_UINT32(hash,
-				 hash_compute_wide(3, (const unsigned char *)"a text of 16 ch."));
+	hash = hash_compute_wide(3, wide);
+	TEST_ASSERT_EQUAL_UINT32(hash, hash_compute_wide(3, wide));
+	TEST_ASSERT_NOT_EQUAL_UINT32(hash, hash_compute_wide(4, wide));
+}
+
+/* Each bit of a wide hash counts, in the bits of the result that choose a bucket. */
+static void hashes_of_wide_hashes_spread(void)
+{
+	static unsigned char used[1 << 16];
+	unsigned char wide[HASH_WIDE_BYTES] = { 0 };
+	unsigned buckets = 0;
+
+	memset(used, 0, sizeof used);
+	for (unsigned high = 0; high < 8 * HASH_WIDE_BYTES; high++) {
+		for (unsigned low = 0; low < high; low++) {
+			uint32_t hash;
+
+			wide[high / 8] ^= (unsigned char)(1u << high % 8);
+			wide[low / 8] ^= (unsigned char)(1u << low % 8);
+			hash = hash_compute_wide(0, wide) & 0xffff;
+			buckets += used[hash] == 0;
+			used[hash] = 1;
+			memset(wide, 0, sizeof wide);
+		}
+	}
+	/* 8128 hashes in 65536 buckets: 7647 are expected to be used. */
+	TEST_ASSERT_GREATER_THAN_UINT(7500, buckets);
 }
 
 /* An entry below `count` is in the table if and only if `present` says so, and a walk visits each
@@ -421,6 +446,7 @@ int main(int argc, char **argv)
 	RUN(entries_with_the_same_hash_are_distinguished_by_key);
 	RUN(a_lookup_asks_for_a_key_only_where_the_hash_fits);
 	RUN(the_same_seed_gives_the_same_hashes);
+	RUN(hashes_of_wide_hashes_spread);
 	RUN(many_entries_are_inserted_as_if_one_by_one);
 	RUN(duplicate_keys_are_inserted_and_reported);
 	RUN(random_operations_agree_with_an_array);
