@@ -508,14 +508,13 @@ struct qless_str qless_until_text(enum qless_until until);
 struct qless_unique {
 	struct qless_str key;
 	enum qless_until until;
-	double seconds; /* QLESS_UNTIL_SECONDS; > 0 */
 	/* A put that finds the key held gives the data, the due time and the priority, if it has
 	 * one, to the holder, unless that has been handed out. */
 	bool replace;
-	uint64_t hint; /* of the engine, where it looks the key up; 0 */
-	/* The following members are about the key of a job, and ignored in puts. */
-	double ends; /* QLESS_UNTIL_SECONDS: when the job no longer holds the key */
-	bool is_held;
+	bool is_held;	/* of the key of a job: it has it now. Ignored in puts */
+	double seconds; /* QLESS_UNTIL_SECONDS; > 0 */
+	double ends;	/* like is_held, for QLESS_UNTIL_SECONDS: when the job no longer holds it */
+	uint64_t hint;	/* of the engine, where it looks the key up; 0 */
 };
 
 /* The terms that a put may have, besides what every job has. */
@@ -523,27 +522,27 @@ struct qless_terms {
 	/* Unlike other terms, the key of a job does not stay when it is put without one. It stays
 	 * when the job is requeued, or moves on to its next queue. */
 	bool has_unique;
-	struct qless_unique unique;
 	bool has_backoff;
+	bool has_runtime;
+	bool has_retain;
+	bool is_raw; /* the data of this put is bytes, and not JSON */
+	/* The job does not keep the terms that these say it has: they are about one put. */
+	bool is_new; /* put the job only if its jid is free; see qless_read_put_end() */
+	bool has_at;
+	bool has_number;
+	struct qless_unique unique;
 	struct qless_backoff backoff;
 	/* Seconds that one run may take, at least 0.001; 0: as long as the option <queue>-runtime
 	 * says. See qless_overtime(). */
-	bool has_runtime;
 	double runtime;
 	/* Seconds that the job is retained once it is complete, see qless_job_retained(); INFINITY:
 	 * until it is deleted; 0: it is deleted when it completes. */
-	bool has_retain;
 	double retain;
-	bool is_raw; /* the data of this put is bytes, and not JSON */
-	/* The terms below are about one put, and the job does not keep them. */
 	/* The job is due at this time, whatever the delay. Jobs of one call are due a microsecond
 	 * apart, in their order. */
-	bool has_at;
 	double at;
-	bool is_new; /* put the job only if its jid is free; see qless_read_put_end() */
 	/* The jids of the call, or some of them, are numbers up to this one, so that
 	 * qless_next_number() returns none of them again. */
-	bool has_number;
 	double number;
 };
 

@@ -358,7 +358,7 @@ static int decode_put_of(struct request *req, struct operation *op, enum term_us
 	if (rc == 0)
 		keep_raw(req, user, &op->put);
 	if (rc == 0 && op->put.terms != NULL)
-		rc = term_unique_decode(req, op->put.terms, op->put.klass, op->put.data,
+		rc = term_unique_decode(req, op->put.terms, &op->put.klass, &op->put.data,
 					op->put.terms->is_raw);
 	if (rc == 0 && req->last_number != 0)
 		term_add_number(req, &op->put.terms);
@@ -389,8 +389,10 @@ int answer_put_end(struct request *req, size_t i, struct qless_str jid)
 static int answer_put(struct request *req, const struct operation *op,
 		      const struct operation_outcome *outcome)
 {
-	(void)outcome;
-	if (op->put.terms != NULL)
+	const struct qless_terms *terms = op->put.terms;
+
+	/* A put that was refused changes nothing, unless it replaces what another job has. */
+	if (terms != NULL && (!outcome->changed || terms->unique.replace))
 		return answer_put_end(req, 0, op->put.jid);
 	return answer_bulk(req, op->put.jid);
 }
@@ -835,7 +837,7 @@ static int decode_complete_key(struct request *req, const struct qless_complete 
 	job = qless_get(req->engine, complete->jid);
 	if (job != NULL)
 		qless_job_read(job, &info);
-	return term_unique_decode(req, complete->terms, info.klass, complete->data,
+	return term_unique_decode(req, complete->terms, &info.klass, &complete->data,
 				  info.is_raw || complete->terms->is_raw);
 }
 

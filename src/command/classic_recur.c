@@ -245,7 +245,7 @@ int decode_recur(struct request *req, struct operation *op)
 	if (rc == 0)
 		rc = decode_options(req, &op->recur);
 	if (rc == 0)
-		rc = term_unique_decode(req, op->recur.terms, op->recur.klass, op->recur.data,
+		rc = term_unique_decode(req, op->recur.terms, &op->recur.klass, &op->recur.data,
 					op->recur.terms != NULL && op->recur.terms->is_raw);
 	if (rc == 0 && req->last_number != 0)
 		term_add_number(req, &op->recur.terms);
@@ -541,8 +541,8 @@ static int decode_change_terms(struct request *req, struct changed_recur *change
 	if (rc == 0 && drops_key)
 		req->scratch->decoded.terms.has_unique = true;
 	else if (rc == 0)
-		rc = term_unique_decode(req, change->terms, changed->info.klass, changed->info.data,
-					changed->is_raw);
+		rc = term_unique_decode(req, change->terms, &changed->info.klass,
+					&changed->info.data, changed->is_raw);
 	change->field = QLESS_RECUR_TERMS;
 	return rc;
 }

@@ -210,25 +210,25 @@ struct qless_str term_unique_text(struct qless_str key, char room[TERM_ARGS_TEXT
 }
 
 /* The key of data that the request has checked. Most is a flat object, and has been taken apart. */
-static inline struct qless_str make_checked_key(struct request *req, struct qless_str klass,
-						struct qless_str data, bool is_raw)
+static inline struct qless_str make_checked_key(struct request *req, const struct qless_str *klass,
+						const struct qless_str *data, bool is_raw)
 {
 	const struct scratch *scratch = req->scratch;
-	bool is_flat = scratch->flat_text.ptr == data.ptr && scratch->flat_text.len == data.len;
+	bool is_flat = scratch->flat_text.ptr == data->ptr && scratch->flat_text.len == data->len;
 	char *to = req->scratch->decoded.args_key;
 
-	if (is_flat && !is_raw && unique_make_flat_key(klass, data.ptr, &scratch->flat, to))
+	if (is_flat && !is_raw && unique_make_flat_key(*klass, data->ptr, &scratch->flat, to))
 		return str_make(to, QLESS_ARGS_KEY_BYTES);
-	return term_unique_make(req, klass, data, is_raw);
+	return term_unique_make(req, *klass, *data, is_raw);
 }
 
-/* Check that a user that may not use all queues may use that of the holder of the key. */
-static int check_holder(struct request *req, struct qless_str key, bool replaces)
+/* check_holder() of a user that may not use all queues. */
+static __attribute__((noinline)) int check_viewer(struct request *req, const struct user *viewer,
+						  struct qless_str key, bool replaces)
 {
-	const struct user *viewer = permit_viewer(req);
 	struct qless_str holder;
 
-	if (viewer == NULL || !qless_unique_holder(req->engine, key, req->now, &holder) ||
+	if (!qless_unique_holder(req->engine, key, req->now, &holder) ||
 	    permit_jid(viewer, req->engine, holder, replaces ? ACL_WRITE : ACL_READ))
 		return 0;
 	return request_fail(req, QLESS_EWRONGQUEUE,
@@ -236,8 +236,16 @@ static int check_holder(struct request *req, struct qless_str key, bool replaces
 			    replaces ? "change" : "read");
 }
 
-int term_unique_decode(struct request *req, const struct qless_terms *terms, struct qless_str klass,
-		       struct qless_str data, bool is_raw)
+/* Check that a user that may not use all queues may use that of the holder of the key. */
+static inline int check_holder(struct request *req, const struct qless_unique *unique)
+{
+	const struct user *viewer = permit_viewer(req);
+
+	return viewer == NULL ? 0 : check_viewer(req, viewer, unique->key, unique->replace);
+}
+
+int term_unique_decode(struct request *req, const struct qless_terms *terms,
+		       const struct qless_str *klass, const struct qless_str *data, bool is_raw)
 {
 	struct qless_unique *unique = &req->scratch->decoded.terms.unique;
 
@@ -246,13 +254,14 @@ int term_unique_decode(struct request *req, const struct qless_terms *terms, str
 	if (unique->key.len == 0)
 		unique->key = make_checked_key(req, klass, data, is_raw);
 	unique->hint = unique_prefetch(req->engine, unique->key);
-	return check_holder(req, unique->key, unique->replace);
+	return check_holder(req, unique);
 }
 
 int term_unique_decode_many(struct request *req, const struct qless_terms *terms,
 			    const struct operation_names *jobs, struct operation_names *ret_keys)
 {
 	size_t count = jobs->count / CLASSIC_MULTIPUT_JOB_ARGS;
+	const struct user *viewer;
 	struct decoded *lists;
 	int rc = 0;
 
@@ -260,7 +269,8 @@ int term_unique_decode_many(struct request *req, const struct qless_terms *terms
 	if (terms == NULL || !terms->has_unique)
 		return 0;
 	if (terms->unique.key.len > 0)
-		return check_holder(req, terms->unique.key, terms->unique.replace);
+		return check_holder(req, &terms->unique);
+	viewer = permit_viewer(req);
 	lists = request_lists(req);
 	lists->args_keys = mem_realloc_array(NULL, count, sizeof *lists->args_keys);
 	lists->keys = mem_realloc_array(NULL, count, sizeof *lists->keys);
@@ -268,7 +278,8 @@ int term_unique_decode_many(struct request *req, const struct qless_terms *terms
 		const struct qless_str *job = jobs->items + i * CLASSIC_MULTIPUT_JOB_ARGS;
 
 		lists->keys[i] = make_key(req, job[1], job[2], terms->is_raw, lists->args_keys[i]);
-		rc = check_holder(req, lists->keys[i], terms->unique.replace);
+		if (viewer != NULL)
+			rc = check_viewer(req, viewer, lists->keys[i], terms->unique.replace);
 	}
 	*ret_keys = (struct operation_names){ lists->keys, count };
 	return rc;
@@ -368,7 +379,11 @@ int term_options_decode_unique(struct request *req, const struct qless_str *valu
 
 	*terms = (struct qless_terms){ 0 };
 	*ret_terms = terms;
-	return decode_unique(req, value, terms);
+	if (!str_equal(*value, STR("args")))
+		return decode_unique(req, value, terms);
+	/* The key stays empty until term_unique_decode(). */
+	terms->has_unique = true;
+	return 0;
 }
 
 static struct qless_terms *need_terms(struct request *req, const struct qless_terms **terms)

@@ -75,8 +75,8 @@ int term_options_decode_unique(struct request *req, const struct qless_str *valu
 bool term_options_have_raw(const struct request *req, size_t first);
 /* Set the key of terms whose `unique` is `args`, once the class and the data of the job are known.
  * Then check that the user may use the job that holds the key. Fails like a decoder. */
-int term_unique_decode(struct request *req, const struct qless_terms *terms, struct qless_str klass,
-		       struct qless_str data, bool is_raw);
+int term_unique_decode(struct request *req, const struct qless_terms *terms,
+		       const struct qless_str *klass, const struct qless_str *data, bool is_raw);
 /* Do this for each of the jobs, which are jid, class and data one after the other. *ret_keys has a
  * key for each job if they differ, and otherwise none. */
 int term_unique_decode_many(struct request *req, const struct qless_terms *terms,

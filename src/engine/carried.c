@@ -9,16 +9,21 @@
 #include "util/mem.h"
 
 /* The extra part moves after the struct. */
-struct job_carried *job_need_carried(struct qless_job *job)
+struct job_carried *job_make_carried(struct qless_job *job, size_t more)
 {
-	struct job_extra *extra = job_extra(job), *moved;
-	struct job_carried *carried;
+	struct job_carried *carried = mem_alloc(sizeof *carried + sizeof(struct job_extra) + more);
+	struct job_extra *extra, *moved;
 
-	if (job->flags & JOB_CARRIES)
-		return job_carried(job);
-	carried = mem_alloc(sizeof *carried + sizeof *extra);
+	assert(!(job->flags & JOB_CARRIES));
 	*carried = (struct job_carried){ .terms = NULL };
 	moved = (struct job_extra *)(void *)(carried + 1);
+	job->flags |= JOB_CARRIES;
+	if (job->parts == NULL) {
+		*moved = (struct job_extra){ .due = NAN };
+		job->parts = moved;
+		return carried;
+	}
+	extra = job_extra(job);
 	if (extra != NULL) {
 		*moved = *extra;
 		free(extra);
@@ -26,8 +31,18 @@ struct job_carried *job_need_carried(struct qless_job *job)
 		*moved = (struct job_extra){ .due = NAN };
 	}
 	job_set_extra(job, moved);
-	job->flags |= JOB_CARRIES;
 	return carried;
+}
+
+struct job_carried *job_need_carried(struct qless_job *job)
+{
+	return job->flags & JOB_CARRIES ? job_carried(job) : job_make_carried(job, 0);
+}
+
+void job_free_carried(struct job_carried *carried)
+{
+	if (!unique_keep_key(&carried->unique))
+		free(carried);
 }
 
 bool job_carries_nothing(const struct qless_job *job)
@@ -46,7 +61,7 @@ void job_release_carried(struct qless_job *job)
 		return;
 	extra = mem_alloc(sizeof *extra);
 	memcpy(extra, job_extra(job), sizeof *extra);
-	free(carried);
+	job_free_carried(carried);
 	job_set_extra(job, extra);
 	job->flags &= (uint8_t)~JOB_CARRIES;
 	job_release_extra(job);
@@ -104,7 +119,8 @@ void job_drop_carried(struct qless *q, struct qless_job *job)
 		terms_free(q, carried->terms);
 	if (carried->account != NULL)
 		account_free(q, carried->account);
-	*carried = (struct job_carried){ .terms = NULL };
+	carried->terms = NULL;
+	carried->account = NULL;
 	job_release_carried(job);
 }
 

@@ -8,8 +8,9 @@
  *	struct job_carried | struct job_extra
  *	                     ▲ job_extra(job)
  *
- * The claim is in it, because most jobs that carry something carry just that. A job that carries
- * nothing has neither, and takes no byte more.
+ * The claim is in it, because most jobs that carry something carry just that. A key that is new may
+ * follow in the same allocation, see unique.c. A job that carries nothing has none of them, and
+ * takes no byte more.
  */
 #ifndef ENGINE_CARRIED_H
 #define ENGINE_CARRIED_H
@@ -56,6 +57,10 @@ static inline struct job_account *job_account(const struct qless_job *job)
 
 /* Make the struct, with nothing in it, unless the job has one. */
 struct job_carried *job_need_carried(struct qless_job *job);
+/* Make the struct of a job that has none, with room for `more` bytes after its extra part. */
+struct job_carried *job_make_carried(struct qless_job *job, size_t more);
+/* Free its memory and that of the extra part, without what they point to. */
+void job_free_carried(struct job_carried *carried);
 /* Whether nothing is in it. */
 bool job_carries_nothing(const struct qless_job *job);
 /* Give it back if nothing is in it. */

@@ -162,8 +162,10 @@ void job_free_parts(struct qless_job *job)
 	if (job->flags & JOB_LIMITED)
 		job_drop_limited(job);
 	extra = job_extra(job);
-	if (extra != NULL)
-		free((char *)extra - (job->flags & JOB_CARRIES ? sizeof(struct job_carried) : 0));
+	if (extra != NULL && (job->flags & JOB_CARRIES))
+		job_free_carried(job_carried(job));
+	else
+		free(extra);
 	job->parts = NULL;
 }
 

@@ -43,6 +43,13 @@ static int check_tags(struct qless *q, const struct qless_put *put)
 	return limit_check_job_bytes(q, NULL, job != NULL ? job->history.len : 0, bytes);
 }
 
+/* Whether terms are a key of class and data, which is valid. */
+static inline bool is_args_put(const struct qless_terms *terms)
+{
+	return terms_are_key(terms) && unique_is_args_key(terms->unique.key) &&
+	       terms->unique.until != QLESS_UNTIL_SECONDS;
+}
+
 /* Check a job that is put together with `jobs` - 1 others. */
 static int check_put(struct qless *q, enum qless_operation operation, const struct qless_put *put,
 		     size_t jobs)
@@ -58,7 +65,8 @@ static int check_put(struct qless *q, enum qless_operation operation, const stru
 	     (limit_check_dependencies(q, put->depend_count) < 0 ||
 	      depends_check_more(q, put->jid, put->depends, put->depend_count, jobs) < 0)))
 		return engine_fail_during(q, operation);
-	if (put->terms != NULL && terms_check(q, operation, put->terms) < 0)
+	if (put->terms != NULL && !is_args_put(put->terms) &&
+	    terms_check(q, operation, put->terms) < 0)
 		return q->error.last.code;
 	if (!isfinite(put->delay))
 		return engine_fail_number(q, operation, QLESS_WHY_NO_NUMBER, "delay", put->delay);
@@ -96,6 +104,22 @@ static void withdraw(struct qless *q, struct qless_job *job, struct qless_str ne
 	job->state = QLESS_WAITING;
 }
 
+/* Give a job what the terms of its put say; NULL if it has none. */
+static inline void apply_terms(struct qless *q, struct qless_job *job,
+			       const struct qless_terms *terms)
+{
+	if (terms != NULL && !(job->flags & JOB_CARRIES) && terms_are_key(terms)) {
+		unique_claim(q, job, &terms->unique);
+		return;
+	}
+	if (terms != NULL || (job->flags & JOB_CARRIES))
+		terms_apply_data(q, job, terms);
+	if (terms != NULL) {
+		terms_apply(q, job, terms);
+		numbering_use(q, terms);
+	}
+}
+
 /* `after` is how much later than the first put of the call this one is. */
 static void apply_put(struct qless *q, enum qless_operation operation, double now,
 		      const struct qless_put *put, double after)
@@ -127,12 +151,7 @@ static void apply_put(struct qless *q, enum qless_operation operation, double no
 		job_refresh_tags(q, job, now);
 	if (put->has_limits)
 		job_set_limits(q, job, put->limits, put->limit_count);
-	if (put->terms != NULL || (job->flags & JOB_CARRIES))
-		terms_apply_data(q, job, put->terms);
-	if (put->terms != NULL) {
-		terms_apply(q, job, put->terms);
-		numbering_use(q, put->terms);
-	}
+	apply_terms(q, job, put->terms);
 	if (put->has_priority)
 		job->priority = put->priority;
 	if (put->has_retries)
@@ -154,7 +173,7 @@ static void apply_put(struct qless *q, enum qless_operation operation, double no
  * put asks for it. */
 static bool finds_holder(struct qless *q, double now, const struct qless_put *put, size_t index)
 {
-	struct qless_job *holder = unique_find_for_put(q, &put->terms->unique, now);
+	struct qless_job *holder = unique_find_for_put(q, &put->terms->unique);
 
 	if (holder == NULL || str_equal(job_jid(holder), put->jid))
 		return false;

@@ -4,8 +4,10 @@
 #ifndef ENGINE_TERMS_H
 #define ENGINE_TERMS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "qless.h"
 #include "util/heap.h"
@@ -27,6 +29,15 @@ struct job_terms {
 	double allowed;	       /* seconds that the run may take; 0: any */
 	double to_start; /* seconds within which JOB.START must come; 0: it came, or need not */
 };
+
+/* Whether terms are a unique key and nothing else, as in most puts that have terms. */
+static inline bool terms_are_key(const struct qless_terms *terms)
+{
+	static const struct qless_terms key = { .has_unique = true };
+
+	static_assert(offsetof(struct qless_terms, unique) == 8, "what the terms are comes first");
+	return memcmp(terms, &key, offsetof(struct qless_terms, unique)) == 0;
+}
 
 struct job_terms *terms_new(void);
 /* Whether nothing is in it, so that the job need not have it. */

@@ -14,6 +14,7 @@
 #include "util/container.h"
 #include "util/json_value.h"
 #include "util/mem.h"
+#include "util/wire.h"
 
 static_assert(QLESS_ARGS_KEY_BYTES == 1 + HASH_WIDE_BYTES, "a mark and a hash");
 
@@ -120,21 +121,23 @@ int unique_check(struct qless *q, enum qless_operation operation, const struct q
 /* ---- holding ---- */
 
 /* Whether a job holds the key that it claims while it is in a state. */
-static bool should_hold(const struct unique_claim *claim, enum qless_state state, double now)
+static inline bool should_hold(const struct unique_claim *claim, enum qless_state state, double now)
 {
-	switch (claim->until) {
-	case QLESS_UNTIL_FINISHED:
-		return state != QLESS_FAILED && state != QLESS_COMPLETE;
-	case QLESS_UNTIL_POPPED:
-		return state != QLESS_RUNNING && state != QLESS_FAILED && state != QLESS_COMPLETE;
-	case QLESS_UNTIL_SECONDS:
-		break;
-	}
+	/* The states that free a key, as bits. */
+	static const unsigned freeing[] = {
+		[QLESS_UNTIL_FINISHED] = 1u << QLESS_FAILED | 1u << QLESS_COMPLETE,
+		[QLESS_UNTIL_POPPED] =
+			1u << QLESS_RUNNING | 1u << QLESS_FAILED | 1u << QLESS_COMPLETE,
+	};
+
+	if (__builtin_expect(claim->until != QLESS_UNTIL_SECONDS, 1))
+		return !(freeing[claim->until] >> state & 1);
 	return now < claim->ends;
 }
 
 /* The job that holds the key at `now`. Only a claim until a time may be over. */
-static struct qless_job *holder_at(const struct unique_key *key, double now)
+static inline __attribute__((always_inline)) struct qless_job *holder_at(
+	const struct unique_key *key, double now)
 {
 	struct qless_job *holder = key->holder;
 
@@ -168,20 +171,24 @@ struct qless_job *unique_find_holder(const struct qless *q, struct qless_str tex
 
 uint64_t unique_prefetch(const struct qless *q, struct qless_str key)
 {
-	uint32_t hash = hash_of(q, key);
+	const struct hash *keys = &q->unique_keys;
 
-	hash_prefetch(&q->unique_keys, hash);
-	return HINT_SET | hash;
+	return HINT_SET | (unique_is_args_key(key)
+				   ? hash_prefetch_wide(keys, (const unsigned char *)key.ptr + 1)
+				   : hash_prefetch_key(keys, key));
 }
 
-struct qless_job *unique_find_for_put(struct qless *q, const struct qless_unique *unique,
-				      double now)
+struct qless_job *unique_find_for_put(struct qless *q, const struct qless_unique *unique)
 {
 	uint32_t hash = unique->hint != 0 ? (uint32_t)unique->hint : hash_of(q, unique->key);
-	const struct unique_key *key = find_key(q, unique->key, hash);
+	const struct hash_node *node;
 
-	q->key_hint = HINT_SET | hash | (key == NULL ? HINT_MISSING : 0);
-	return key != NULL ? holder_at(key, now) : NULL;
+	q->key_hint = HINT_SET | HINT_MISSING | hash;
+	node = hash_find_hashed(&q->unique_keys, unique->key, hash);
+	if (__builtin_expect(node == NULL, 1))
+		return NULL;
+	q->key_hint &= ~HINT_MISSING;
+	return holder_at(key_from_node(node), q->now);
 }
 
 void unique_forget_hint(struct qless *q)
@@ -189,22 +196,97 @@ void unique_forget_hint(struct qless *q)
 	q->key_hint = 0;
 }
 
-static struct unique_key *need_key(struct qless *q, struct qless_str text)
-{
-	uint64_t hint = q->key_hint;
-	uint32_t hash = hint != 0 ? (uint32_t)hint : hash_of(q, text);
-	struct unique_key *key = hint & HINT_MISSING ? NULL : find_key(q, text, hash);
+/* ---- memory of keys ---- */
 
-	q->key_hint = 0;
-	if (key != NULL)
-		return key;
-	key = mem_alloc(offsetof(struct unique_key, text) + text.len);
+/* Most keys are claimed by one job. So a key is part of the allocation of what its first job
+ * carries, unless the job has that already:
+ *
+ *	struct job_carried | struct job_extra | struct unique_key
+ *
+ * The allocation is freed once the job does not use it, and nobody claims the key. */
+
+/* The key, or the place for one, in the allocation of a claim. */
+static struct unique_key *key_beside(const struct unique_claim *claim)
+{
+	char *carried = (char *)container_of((struct unique_claim *)(uintptr_t)claim,
+					     struct job_carried, unique);
+
+	return (struct unique_key *)(void *)(carried + sizeof(struct job_carried) +
+					     sizeof(struct job_extra));
+}
+
+/* Free a key that is not in the table any more. */
+static void free_key(struct unique_key *key)
+{
+	if (key->place == KEY_ALONE)
+		free(key);
+	else if (key->place == KEY_LEFT)
+		free((char *)key - sizeof(struct job_carried) - sizeof(struct job_extra));
+}
+
+bool unique_keep_key(const struct unique_claim *claim)
+{
+	struct unique_key *key = key_beside(claim);
+
+	if (!claim->has_room || key->claims == 0)
+		return false;
+	key->place = KEY_LEFT;
+	return true;
+}
+
+/* Make a key that is not in the table, at `key`. */
+static inline void init_key(struct unique_key *key, enum key_place place, struct qless_str text)
+{
 	key->hash.aux = (uint32_t)text.len;
 	key->holder = NULL;
 	key->claims = 0;
-	engine_copy(key->text, text);
+	key->place = (uint8_t)place;
+	wire_put_bytes((unsigned char *)key->text, (const unsigned char *)text.ptr, text.len);
+}
+
+/* Bytes of a key, with those that init_key() may write after its text. */
+static size_t key_room(struct qless_str text)
+{
+	return offsetof(struct unique_key, text) + (text.len < 8 ? 8 : text.len);
+}
+
+/* ---- claims ---- */
+
+/* Let a job that carries something claim a key; NULL: a new one. */
+static __attribute__((noinline)) struct unique_claim *claim_again(struct qless *q,
+								  struct qless_job *job,
+								  struct unique_key *key,
+								  struct qless_str text,
+								  uint32_t hash)
+{
+	struct unique_claim *claim = &job_need_carried(job)->unique;
+
+	if (key == NULL) {
+		key = mem_alloc(key_room(text));
+		init_key(key, KEY_ALONE, text);
+		hash_insert_hashed(&q->unique_keys, &key->hash, hash);
+	}
+	key->claims++;
+	if (claim->key != NULL)
+		unique_release(q, job, claim);
+	claim->key = key;
+	claim->seconds = claim->ends = 0;
+	return claim;
+}
+
+/* Let a job that carries nothing claim a new key. */
+static inline struct unique_claim *claim_first(struct qless *q, struct qless_job *job,
+					       struct qless_str text, uint32_t hash)
+{
+	struct unique_claim *claim = &job_make_carried(job, key_room(text))->unique;
+	struct unique_key *key = key_beside(claim);
+
+	init_key(key, KEY_WITH_JOB, text);
+	key->claims = 1;
+	claim->key = key;
+	claim->has_room = true;
 	hash_insert_hashed(&q->unique_keys, &key->hash, hash);
-	return key;
+	return claim;
 }
 
 void unique_release(struct qless *q, const struct qless_job *job, struct unique_claim *claim)
@@ -221,7 +303,7 @@ void unique_release(struct qless *q, const struct qless_job *job, struct unique_
 		return;
 	assert(key->holder == NULL);
 	hash_remove(&q->unique_keys, &key->hash);
-	free(key);
+	free_key(key);
 }
 
 void unique_drop(struct qless *q, struct qless_job *job)
@@ -236,13 +318,17 @@ void unique_drop(struct qless *q, struct qless_job *job)
 
 void unique_claim(struct qless *q, struct qless_job *job, const struct qless_unique *unique)
 {
-	struct unique_claim *claim = &job_need_carried(job)->unique;
-	struct unique_key *key = need_key(q, unique->key);
+	uint64_t hint = q->key_hint;
+	uint32_t hash = hint != 0 ? (uint32_t)hint : hash_of(q, unique->key);
+	struct unique_key *key = hint & HINT_MISSING ? NULL : find_key(q, unique->key, hash);
+	struct unique_claim *claim;
 
-	key->claims++;
-	if (claim->key != NULL)
-		unique_release(q, job, claim);
-	*claim = (struct unique_claim){ .key = key, .until = unique->until };
+	q->key_hint = 0;
+	if (key == NULL && !(job->flags & JOB_CARRIES))
+		claim = claim_first(q, job, unique->key, hash);
+	else
+		claim = claim_again(q, job, key, unique->key, hash);
+	claim->until = unique->until;
 	if (unique->until == QLESS_UNTIL_SECONDS) {
 		claim->seconds = unique->seconds;
 		claim->ends = finite_add(q->now, unique->seconds);
@@ -251,9 +337,9 @@ void unique_claim(struct qless *q, struct qless_job *job, const struct qless_uni
 
 void unique_follow(struct qless *q, struct qless_job *job)
 {
-	struct unique_claim *claim = claim_of(job);
+	struct unique_claim *claim = &job_carried(job)->unique;
 
-	if (claim == NULL)
+	if (claim->key == NULL)
 		return;
 	if (!should_hold(claim, job->state, q->now)) {
 		/* A claim until a time ends by itself, whatever the state. */
@@ -368,7 +454,7 @@ bool unique_discard_one(struct qless *q)
 
 	if (node == NULL)
 		return false;
-	free(key_from_node(node));
+	free_key(key_from_node(node));
 	return true;
 }
 
@@ -427,7 +513,9 @@ static void settle_claim(struct qless *q, struct unique_claim *claim)
 	if (known == NULL) {
 		claim->key->claims = 0;
 		hash_insert_hashed(&q->unique_keys, &claim->key->hash, hash_of(q, text));
-	} else {
+	} else if (known != claim->key) {
+		/* The key that is lost is freed together with its allocation. */
+		claim->key->claims = 0;
 		claim->key = known;
 	}
 	claim->key->claims++;
@@ -454,6 +542,6 @@ void unique_rebuild(struct qless *q)
 		if (key->claims > 0)
 			continue;
 		hash_remove(&q->unique_keys, node);
-		free(key);
+		free_key(key);
 	}
 }

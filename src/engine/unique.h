@@ -21,10 +21,18 @@
 struct json_flat;
 struct qless_job;
 
+/* Where the memory of a key is. */
+enum key_place {
+	KEY_ALONE,    /* an allocation of its own */
+	KEY_WITH_JOB, /* after what a job carries */
+	KEY_LEFT,     /* like that, but the job does not use the allocation any more */
+};
+
 struct unique_key {
 	struct hash_node hash;	  /* aux: length of the text */
 	struct qless_job *holder; /* NULL: free */
 	uint32_t claims;
+	uint8_t place; /* enum key_place */
 	char text[];
 };
 
@@ -34,6 +42,7 @@ struct unique_claim {
 	double seconds;		/* QLESS_UNTIL_SECONDS, from the put on */
 	double ends;
 	enum qless_until until;
+	bool has_room; /* the job has a key in its allocation, which it may claim no more */
 };
 
 /* Begins the keys of qless_args_key(). No UTF-8 text has this byte, so no name is such a key. */
@@ -62,10 +71,9 @@ struct qless_job *unique_find_holder(const struct qless *q, struct qless_str key
 /* Prefetch where the key of a put that will follow soon is looked up. That is quicker if its hint
  * is the result. */
 uint64_t unique_prefetch(const struct qless *q, struct qless_str key);
-/* Find the holder of the key of a put. If the put goes on, its claim need not search again;
- * otherwise the caller calls unique_forget_hint(). */
-struct qless_job *unique_find_for_put(struct qless *q, const struct qless_unique *unique,
-				      double now);
+/* Find the holder of the key of a put, which is now. If the put goes on, its claim need not search
+ * again; otherwise the caller calls unique_forget_hint(). */
+struct qless_job *unique_find_for_put(struct qless *q, const struct qless_unique *unique);
 void unique_forget_hint(struct qless *q);
 
 /* Let the job claim a key, instead of the one that it claims. It does not hold the key before
@@ -73,6 +81,9 @@ void unique_forget_hint(struct qless *q);
 void unique_claim(struct qless *q, struct qless_job *job, const struct qless_unique *unique);
 /* Let the job have no claim. What it carries may be freed. */
 void unique_drop(struct qless *q, struct qless_job *job);
+/* Before what the job carries is freed: returns true if a key in its allocation is still claimed,
+ * and will free that. */
+bool unique_keep_key(const struct unique_claim *claim);
 /* Drop the claim of a job. */
 void unique_release(struct qless *q, const struct qless_job *job, struct unique_claim *claim);
 /* Let the job take or release its key, as its state says. Called at each change of the state of a

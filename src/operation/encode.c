@@ -1,6 +1,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "engine/terms.h"
+#include "engine/unique.h"
 #include "operation/layout.h"
 #include "util/wire.h"
 
@@ -145,17 +147,9 @@ static char *put_term(struct buf *out, char *to, const struct qless_terms *terms
 	}
 }
 
-/* Whether the terms are a unique key and nothing else, as in most puts that have terms. */
-static inline bool has_only_unique(const struct qless_terms *terms)
-{
-	static_assert(sizeof *terms == 168, "a new term is looked at here");
-	return terms->has_unique &&
-	       !(terms->has_backoff | terms->has_runtime | terms->is_raw | terms->has_at |
-		 terms->is_new | terms->has_number | terms->has_retain | terms->unique.replace);
-}
-
-/* Writes what put_terms() would. */
-static inline char *put_unique(struct buf *out, char *to, const struct qless_unique *unique)
+/* Writes what put_other_terms() would of a unique key and nothing else. */
+static __attribute__((noinline)) char *put_unique(struct buf *out, char *to,
+						  const struct qless_unique *unique)
 {
 	to = buf_room(out, to, TERM_BITS / 8);
 	*to++ = (char)(1u << TERM_UNIQUE_BIT);
@@ -166,14 +160,35 @@ static inline char *put_unique(struct buf *out, char *to, const struct qless_uni
 	return put_number(out, to, unique->seconds);
 }
 
-static char *put_terms(struct buf *out, char *to, const struct qless_terms *terms)
+/* Whether a key is of class and data, and needs no number. */
+static inline bool is_plain_args(const struct qless_unique *unique)
+{
+	return unique_is_args_key(unique->key) && unique->until != QLESS_UNTIL_SECONDS &&
+	       is_plain_zero(unique->seconds);
+}
+
+/* Writes what put_unique() would of such a key. */
+static inline char *put_args(struct buf *out, char *to, const struct qless_unique *unique)
+{
+	static_assert(QLESS_ARGS_KEY_BYTES < 0x80, "a varint of one byte");
+	to = buf_room(out, to, TERM_BITS / 8 + 1 + QLESS_ARGS_KEY_BYTES + 2);
+	*to++ = (char)(1u << TERM_UNIQUE_BIT);
+	*to++ = (char)(1u << TERM_UNIQUE_BIT >> 8);
+	*to++ = QLESS_ARGS_KEY_BYTES;
+	memcpy(to, unique->key.ptr, QLESS_ARGS_KEY_BYTES);
+	to += QLESS_ARGS_KEY_BYTES;
+	*to++ = (char)unique->until;
+	*to++ = 0;
+	return to;
+}
+
+static __attribute__((noinline)) char *put_other_terms(struct buf *out, char *to,
+						       const struct qless_terms *terms)
 {
 	unsigned bits = 0;
 	char *bits_to;
 	size_t bits_at;
 
-	if (has_only_unique(terms))
-		return put_unique(out, to, &terms->unique);
 	to = buf_room(out, to, TERM_BITS / 8);
 	bits_at = (size_t)(to - buf_data(out));
 	to += TERM_BITS / 8;
@@ -187,6 +202,15 @@ static char *put_terms(struct buf *out, char *to, const struct qless_terms *term
 	for (unsigned shift = 0; shift < TERM_BITS; shift += 8)
 		*bits_to++ = (char)(bits >> shift);
 	return to;
+}
+
+static inline char *put_terms(struct buf *out, char *to, const struct qless_terms *terms)
+{
+	if (!terms_are_key(terms) || terms->unique.replace)
+		return put_other_terms(out, to, terms);
+	if (is_plain_args(&terms->unique))
+		return put_args(out, to, &terms->unique);
+	return put_unique(out, to, &terms->unique);
 }
 
 static char *put_field(struct buf *out, char *to, const struct operation *op,

@@ -421,7 +421,13 @@ static inline char *put_bytes(char *to, const char *from, const char *end)
 {
 	size_t len = (size_t)(end - from);
 
-	wire_put_bytes((unsigned char *)to, (const unsigned char *)from, len);
+	/* The length of most members, so it is tested first. */
+	if (__builtin_expect(len > 16 && len <= 32, 1)) {
+		memcpy(to, from, 16);
+		memcpy(to + len - 16, from + len - 16, 16);
+	} else {
+		wire_put_bytes((unsigned char *)to, (const unsigned char *)from, len);
+	}
 	return to + len;
 }
 
@@ -454,7 +460,8 @@ bool json_hash_flat(struct qless_str label, const char *text, const struct json_
 	if (label.len > FLAT_LABEL || flat->has_fraction || !order_flat(text, flat, members))
 		return false;
 	wire_put_u32((unsigned char *)out, (uint32_t)label.len);
-	to = put_bytes(to, label.ptr, label.ptr + label.len);
+	wire_put_bytes((unsigned char *)to, (const unsigned char *)label.ptr, label.len);
+	to += label.len;
 	*to++ = '{';
 	for (unsigned i = 0; i < flat->count; i++) {
 		to = put_flat(to, text, members[i].member);

@@ -251,6 +251,32 @@ static void a_key_until_finished_is_free_after_each_kind_of_failure(void)
 	ASSERT_HOLDER("", 100000);
 }
 
+/* The memory of the key is that of the first job, which other claims must not lose. */
+static void a_key_outlives_the_job_that_it_was_made_for(void)
+{
+	put_unique(1, "a");
+	pop(2, "q", "w", 1);
+	fail(3, "a", "w", "group");
+	TEST_ASSERT_EQUAL_STRING("b", put_unique(4, "b"));
+	cancel_job(5, "a");
+	TEST_ASSERT_EQUAL_size_t(1, qless_unique_count(q));
+	TEST_ASSERT_EQUAL_STRING("b", put_unique(6, "c"));
+	ASSERT_HOLDER("b", 6);
+	cancel_job(7, "b");
+	TEST_ASSERT_EQUAL_size_t(0, qless_unique_count(q));
+	/* A job that has lost its key, and what it carries, can get another one. */
+	put_unique(8, "d");
+	put(9, "q", "d");
+	TEST_ASSERT_EQUAL_size_t(0, qless_unique_count(q));
+	TEST_ASSERT_EQUAL_STRING("d", put_unique(10, "d"));
+	/* The engine is freed with a key that has left its job. */
+	pop(11, "q", "w", 1);
+	fail(12, "d", "w", "group");
+	put_unique(13, "e");
+	cancel_job(14, "d");
+	ASSERT_HOLDER("e", 14);
+}
+
 static void a_key_is_free_after_a_cancellation(void)
 {
 	put_unique(1, "a");
@@ -789,6 +815,7 @@ int main(int argc, char **argv)
 	RUN(a_key_until_finished_is_held_from_state_to_state);
 	RUN(a_key_until_finished_is_free_after_completion);
 	RUN(a_key_until_finished_is_free_after_each_kind_of_failure);
+	RUN(a_key_outlives_the_job_that_it_was_made_for);
 	RUN(a_key_is_free_after_a_cancellation);
 	RUN(a_key_until_popped_is_free_from_the_pop_on);
 	RUN(a_key_until_popped_comes_back_with_a_retry_if_it_is_free);
