@@ -28,7 +28,7 @@
 #define BATCH	  5000	 /* jobs of one MULTIPUT while the state is built */
 #define PIPELINE  200	 /* requests that are sent before their replies are read */
 /* Caches and memory are shared with other processes of the machine, so the best attempt counts. */
-#define ATTEMPTS 10
+#define ATTEMPTS 30
 
 static struct qlessd q;
 static struct peer *p;	     /* sends the commands */
