@@ -185,33 +185,50 @@ static bool use_session(struct conn *c, const struct http_request *r)
 	return true;
 }
 
-/* As in RESP, a server without a password serves its own machine only. */
 static enum http_admission use_default(struct conn *c, const struct http_request *r)
 {
-	const struct server *s = c->client.server;
-	const struct user *user = acl_default_user(s->env.acl);
+	const struct user *user = acl_default_user(c->client.server->env.acl);
 
 	if (!acl_user_needs_no_password(user))
 		return refuse(c, r, "NOAUTH", "Authentication required.");
-	if (s->config->protected_mode && c->http->is_remote) {
-		c->client.session.user = NULL;
-		http_refuse(c, 403, "DENIED",
-			    "qlessd is in protected mode, because no password is set for the "
-			    "default user: requests from other machines need a user. Set a "
-			    "password (requirepass), or turn protected-mode off");
-		return HTTP_REFUSED;
-	}
 	c->client.session.user = user;
 	return HTTP_ADMITTED;
 }
 
-enum http_admission http_login(struct conn *c, const struct http_request *r)
+/* Any password does for a user that needs none. */
+bool http_login_shuts_out(struct conn *c)
 {
-	c->client.session.db = 0;
-	c->http->has_session = false;
+	const struct server *s = c->client.server;
+
+	if (!s->config->protected_mode || !c->http->is_remote ||
+	    !acl_user_needs_no_password(c->client.session.user) ||
+	    !acl_user_needs_no_password(acl_default_user(s->env.acl)))
+		return false;
+	c->client.session.user = NULL;
+	http_refuse(c, 403, "DENIED",
+		    "qlessd is in protected mode, because no password is set for the default "
+		    "user: requests from other machines need a user with a password. Set a "
+		    "password (requirepass), or turn protected-mode off");
+	return true;
+}
+
+static enum http_admission find_user_of(struct conn *c, const struct http_request *r)
+{
 	if (http_has_field(r, HTTP_FIELD_AUTHORIZATION))
 		return log_in_again(c, r, r->fields[HTTP_FIELD_AUTHORIZATION]);
 	if (use_session(c, r))
 		return HTTP_ADMITTED;
 	return use_default(c, r);
+}
+
+enum http_admission http_login(struct conn *c, const struct http_request *r)
+{
+	enum http_admission result;
+
+	c->client.session.db = 0;
+	c->http->has_session = false;
+	result = find_user_of(c, r);
+	if (result == HTTP_ADMITTED && http_login_shuts_out(c))
+		return HTTP_REFUSED;
+	return result;
 }

@@ -28,4 +28,8 @@ struct http_login {
 /* Gives the client the rights of the user of the request. */
 enum http_admission http_login(struct conn *c, const struct http_request *r);
 
+/* Refuses the request, and takes the user from the client, if protected-mode shuts this user out.
+ * Returns whether it did. As in RESP, a server without a password serves its own machine only. */
+bool http_login_shuts_out(struct conn *c);
+
 #endif

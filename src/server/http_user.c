@@ -7,6 +7,7 @@
 #include "server/conn.h"
 #include "server/http_answer.h"
 #include "server/http_conn.h"
+#include "server/http_login.h"
 #include "server/server_int.h"
 #include "server/tls_session.h"
 #include "util/json.h"
@@ -111,6 +112,8 @@ static void answer_login(struct conn *c)
 			    "invalid username-password pair or user is disabled");
 		return;
 	}
+	if (http_login_shuts_out(c))
+		return;
 	http_session_begin(c->client.server, user, token);
 	set_cookie(c, token, c->client.server->config->http_session_lifetime_s);
 	explicit_bzero(token, sizeof token);

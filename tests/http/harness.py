@@ -42,6 +42,12 @@ class Answer:
         return self.json["error"]["message"]
 
 
+def basic(user, password):
+    """The header field of a user."""
+    token = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {token}"}
+
+
 class Client:
     """A connection that is kept alive."""
 
@@ -49,8 +55,7 @@ class Client:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
         self.headers = {}
         if user is not None:
-            token = base64.b64encode(f"{user}:{password}".encode()).decode()
-            self.headers["Authorization"] = f"Basic {token}"
+            self.headers.update(basic(user, password))
 
     def send(self, method, path, body=None, headers=None):
         """Send a request. The body is bytes, or a value that becomes JSON."""

@@ -1,5 +1,7 @@
 """Logging in and out, what a user may do, and what its history tells."""
 
+import http.client
+import socket
 import sys
 
 import harness
@@ -183,6 +185,44 @@ def events_end_with_the_session(server):
         continue
 
 
+def find_address():
+    """An address of this machine other than loopback, or None."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            return None
+        return probe.getsockname()[0]
+
+
+def protected_mode_needs_a_real_password(server):
+    if address is None:
+        return
+    far = server.client()
+    far.connection = http.client.HTTPConnection(address, server.port, timeout=harness.PATIENCE_S)
+    make_user(server, "alice")
+    make_user(server, "guest", "nopass")
+    far.fails(403, "DENIED", "GET", "/v1/me")
+    for user in ("default", "guest"):
+        far.fails(403, "DENIED", "GET", "/v1/me", headers=harness.basic(user, "x"))
+        answer = far.call("POST", "/v1/login", {"user": user, "password": "x"})
+        equal((403, "DENIED", None), (answer.status, answer.code, answer.headers["Set-Cookie"]))
+    alice = harness.basic("alice", "secret")
+    equal("alice", far.ok("GET", "/v1/me", headers=alice)["user"])
+    equal({"user": "alice"}, far.post("/v1/login", {"user": "alice", "password": "secret"}))
+    server.command("CONFIG", "SET", "protected-mode", "no")
+    equal("guest", far.ok("GET", "/v1/me", headers=harness.basic("guest", "x"))["user"])
+    server.command("CONFIG", "SET", "protected-mode", "yes")
+    far.fails(403, "DENIED", "GET", "/v1/me", headers=harness.basic("guest", "x"))
+    server.command("CONFIG", "SET", "requirepass", "secret2")
+    equal("guest", far.ok("GET", "/v1/me", headers=harness.basic("guest", "x"))["user"])
+
+
+address = find_address()
+if address is not None:
+    protected_mode_needs_a_real_password.options = ("--http-bind", address, "127.0.0.1")
+
+
 sys.exit(harness.run([
     a_cookie_stands_for_the_user,
     a_logout_ends_the_session,
@@ -197,4 +237,5 @@ sys.exit(harness.run([
     the_history_survives_a_restart,
     nothing_is_noted_when_a_command_fails,
     events_end_with_the_session,
+    protected_mode_needs_a_real_password,
 ]))
