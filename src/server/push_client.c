@@ -285,6 +285,10 @@ static void set_connection(struct post *post, const struct config *config)
 	const struct curl_api *api = &post->client->api;
 
 	SET(CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* Otherwise the end of a post would wait for the name server, and the server with it. */
+	SET(CURLOPT_QUICK_EXIT, 1L);
+#endif
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);

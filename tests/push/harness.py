@@ -28,6 +28,7 @@ class Server:
         self.log = os.path.join(self.directory, "log")
         self.process = None
         self.arguments = []
+        self.environment = dict(os.environ)
         self.db = None
 
     def start(self, *arguments):
@@ -37,7 +38,7 @@ class Server:
             self.process = subprocess.Popen(
                 [QLESSD, "--port", "0", "--unixsocket", self.socket, "--dir", self.directory,
                  "--appendfsync", "no", *self.arguments],
-                stdout=log, stderr=log)
+                stdout=log, stderr=log, env=self.environment)
         self.db = redis.Redis(unix_socket_path=self.socket)
         wait_until(self.is_ready)
         return self
