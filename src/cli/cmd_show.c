@@ -145,10 +145,26 @@ static bool is_known(struct qless_str name)
 	return false;
 }
 
+/* How long the job is kept after its end. */
+static void add_retain(struct page *p, yyjson_val *value)
+{
+	if (!yyjson_is_num(value)) {
+		add_text(p, "retain", TABLE_PLAIN, STR("until it is acknowledged"));
+		return;
+	}
+	begin_line(p, "retain");
+	text_append_duration(&p->out, answer_number(value, NULL));
+	end_line(p);
+}
+
 static void add_other(struct page *p, struct qless_str name, yyjson_val *value)
 {
 	if (str_equal(name, STR("started")))
 		add_when(p, "started", answer_number(value, NULL));
+	else if (str_equal(name, STR("retain")))
+		add_retain(p, value);
+	else if (str_equal(name, STR("retained_until")))
+		add_when(p, "kept until", answer_number(value, NULL));
 	else
 		add_value(p, name, value);
 }

@@ -161,6 +161,20 @@ def a_running_job_shows_its_lock():
     contains("lock expires  20", out)
 
 
+def a_job_shows_how_long_it_is_kept():
+    put("mail", "j1", "retain", "172800")
+    put("mail", "j2", "retain", "ack")
+    contains("\nretain        2d\n", qless("show", "j1").out)
+    contains("\nretain        until it is acknowledged\n", qless("show", "j2").out)
+    pop("mail", count=2)
+    for jid in ("j1", "j2"):
+        call("COMPLETE", jid, "w1", "mail")
+    line = next(line for line in qless("show", "j1").out.splitlines()
+                if line.startswith("kept until    "))
+    assert line.endswith(("(in 2d)", "(in 1d23h)")), line
+    contains("\nretain        until it is acknowledged\n", qless("show", "j2").out)
+
+
 def a_job_that_does_not_exist_is_an_error():
     put("mail", "j1")
     for command in ("show", "why"):
@@ -596,6 +610,7 @@ if __name__ == "__main__":
         a_long_list_takes_little_memory,
         a_job_is_shown_with_everything,
         a_running_job_shows_its_lock,
+    a_job_shows_how_long_it_is_kept,
         a_job_that_does_not_exist_is_an_error,
         why_tells_what_holds_a_job,
         failures_are_counted_by_group,
