@@ -104,6 +104,9 @@ bool acl_limits_keys(const struct user *user);
 /* Whether the user may use a queue or a key of that name in these ways. A pattern allows names that
  * begin with "ql:" only if it begins so, too, or is "*". */
 bool acl_may_use_key(const struct user *user, struct qless_str name, unsigned access);
+/* Whether the user may use some key in these ways, or some channel. */
+bool acl_may_use_some_key(const struct user *user, unsigned access);
+bool acl_may_use_some_channel(const struct user *user);
 
 /* Whether the user may publish on a channel, or subscribe to it. */
 bool acl_may_use_channel(const struct user *user, struct qless_str channel);

@@ -212,6 +212,22 @@ bool acl_may_use_key(const struct user *user, struct qless_str name, unsigned ac
 	return keys->all;
 }
 
+bool acl_may_use_some_key(const struct user *user, unsigned access)
+{
+	const struct acl_patterns *keys = &user->keys;
+
+	for (int i = 0; i < keys->count; i++) {
+		if ((keys->items[i].access & access) == access)
+			return true;
+	}
+	return keys->all;
+}
+
+bool acl_may_use_some_channel(const struct user *user)
+{
+	return user->channels.all || user->channels.count != 0;
+}
+
 bool acl_may_use_channel(const struct user *user, struct qless_str channel)
 {
 	const struct acl_patterns *channels = &user->channels;

@@ -5,6 +5,9 @@
 #include "keyspace/names.h"
 #include "keyspace/owner.h"
 
+/* Arguments of the request that stands for all of a command. */
+#define SOME_ARGS 6
+
 /* ---- jobs ---- */
 
 bool permit_job(const struct user *user, const struct qless *engine, const struct qless_job *job,
@@ -160,6 +163,49 @@ enum permit permit_request(const struct permit_query *query, const struct object
 
 	objects_each(request, judge, &j);
 	return j.answer;
+}
+
+/* ---- commands ---- */
+
+static bool judge_some(void *arg, const struct object *object)
+{
+	const struct permit_query *query = arg;
+	const struct user *user = query->user;
+
+	switch (object->kind) {
+	case OBJECT_QUEUE:
+	case OBJECT_JOB:
+	case OBJECT_NEW_JOB:
+	case OBJECT_RECUR:
+	case OBJECT_NEW_RECUR:
+	case OBJECT_WORKER:
+	case OBJECT_KEY:
+		return acl_may_use_some_key(user, object->access);
+	case OBJECT_OPTION:
+		return object->access == ACL_READ || acl_may_use_some_key(user, object->access);
+	case OBJECT_EVERYTHING:
+		return !acl_limits_keys(user);
+	case OBJECT_CHANNEL:
+	case OBJECT_PATTERN:
+		return acl_may_use_some_channel(user);
+	}
+	return false;
+}
+
+/* The objects are those of a request whose arguments can be names and numbers. */
+bool permit_command(const struct user *user, const struct command *row)
+{
+	struct permit_query query = { .user = user };
+	struct qless_str args[SOME_ARGS];
+	const struct object_request request = {
+		.row = row, .form = REQUEST_NATIVE, .args = args, .nargs = SOME_ARGS
+	};
+
+	for (size_t i = 0; i < SOME_ARGS; i++)
+		args[i] = STR("1");
+	if ((row->flags & CMD_WRITE) != 0 && !acl_may_use_some_key(user, ACL_WRITE))
+		return false;
+	return objects_each(&request, judge_some, &query);
 }
 
 const struct user *permit_viewer(const struct request *req)

@@ -37,6 +37,10 @@ struct permit_query {
 enum permit permit_request(const struct permit_query *query, const struct object_request *request,
 			   struct buf *ret_object);
 
+/* Whether the user may run the command at all: on some queue, key or channel. A command that can
+ * change the state counts only if the user may change something with it. */
+bool permit_command(const struct user *user, const struct command *row);
+
 bool permit_job(const struct user *user, const struct qless *engine, const struct qless_job *job,
 		unsigned access);
 /* Returns false if there is no such job. */

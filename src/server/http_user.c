@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command/acl.h"
+#include "command/permit.h"
 #include "command/table.h"
 #include "server/conn.h"
 #include "server/http_answer.h"
@@ -196,7 +197,7 @@ static void append_commands(const struct server *s, const struct user *user, str
 	for (int i = 0; i < command_table_count(s->table); i++) {
 		const struct command *row = command_table_row(s->table, i);
 
-		if (acl_judge(user, s->table, row) == ACL_NO)
+		if (!acl_may_run(user, s->table, row) || !permit_command(user, row))
 			continue;
 		if (text->len != begin)
 			buf_append_char(text, ',');

@@ -115,6 +115,42 @@ def a_user_learns_what_it_may_do(server):
         equal((name, True), (name, name in me["can"]))
 
 
+def can(server, name):
+    return set(server.client(name, "secret").get("/v1/me")["can"])
+
+
+def a_user_that_may_only_read_learns_of_no_command_that_changes(server):
+    changing = {"put", "multiput", "pop", "cancel", "job.delete", "job.meta", "complete", "fail",
+                "requeue", "retry", "priority", "tag", "track", "timeout", "pause", "unpause",
+                "unfail", "recur", "recur.update", "unrecur", "worker.release", "limit.set",
+                "config.set", "multiheartbeat", "queue.forget", "consistencycheck"}
+    reading = {"get", "jobs", "queues", "queue.jobs", "peek", "job.search", "failed", "workers",
+               "config.get", "recur.get", "stats"}
+    everything = set(server.client().get("/v1/me")["can"])
+    equal(set(), (changing | reading) - everything)
+    # A user whose commands only read, and users with all commands but few keys.
+    make_user(server, "dora", "-@all", "+@dashboard")
+    make_user(server, "rita", "resetkeys", "%R~mail", "%R~ql:*")
+    make_user(server, "walt", "resetkeys", "%W~mail")
+    make_user(server, "mona", "resetkeys", "%R~*", "~mail")
+    make_user(server, "nora", "resetkeys")
+    for name in ("dora", "rita"):
+        equal((name, set()), (name, changing & can(server, name)))
+        equal((name, reading), (name, reading & can(server, name)))
+    may = can(server, "walt")
+    equal({"put", "cancel", "pause"}, {"put", "cancel", "pause"} & may)
+    equal(set(), {"get", "pop", "tag", "peek", "consistencycheck"} & may)
+    may = can(server, "mona")
+    equal((changing | reading) - {"consistencycheck"}, (changing | reading) & may)
+    equal(set(), {"put", "get", "pop", "cancel", "hgetall", "consistencycheck"} & can(server, "nora"))
+    # The server refuses exactly the commands that the list lacks.
+    server.command("PUT", "w", "mail", "j", "k", "{}", 0)
+    rita = server.client("rita", "secret")
+    rita.fails(403, "NOPERM", "POST", "/v1/jobs/j/priority", {"priority": 5})
+    rita.fails(403, "NOPERM", "POST", "/v1/queues/mail/pause")
+    equal("j", rita.get("/v1/jobs/j")["jid"])
+
+
 def whats(server, jid):
     return [entry["what"] for entry in server.client().get(f"/v1/jobs/{jid}")["history"]]
 
@@ -232,6 +268,7 @@ sys.exit(harness.run([
     a_session_needs_the_password_of_the_server_no_more,
     cookies_that_are_no_token_are_ignored,
     a_user_learns_what_it_may_do,
+    a_user_that_may_only_read_learns_of_no_command_that_changes,
     the_history_tells_what_a_user_did_in_the_console,
     the_history_is_as_before_without_a_session,
     the_history_survives_a_restart,
