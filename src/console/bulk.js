@@ -110,21 +110,25 @@ async function withProgress(title, work) {
 
 /*
  * Collects the names of jobs from pages. `page(cursor, count)` resolves to { jids, next }, where
- * `next` is null at the end.
+ * `next` is null at the end. Resolves to { jids, hasMore }: whether the list has more jobs than a
+ * bulk action takes.
  */
 export function collect(page) {
   return withProgress('Counting the jobs', async (report, isStopped) => {
     const jids = [];
-    for (let at = null; !isStopped() && jids.length < JOBS_MAX;) {
+    for (let at = null; !isStopped();) {
       const part = await page(at, NAMES_PORTION);
       jids.push(...part.jids);
-      report(jids.length, 0);
+      report(Math.min(jids.length, JOBS_MAX), 0);
       at = part.next;
+      if (jids.length > JOBS_MAX || (jids.length === JOBS_MAX && at !== null)) {
+        return { jids: jids.slice(0, JOBS_MAX), hasMore: true };
+      }
       if (at === null) {
-        return jids;
+        return { jids, hasMore: false };
       }
     }
-    return isStopped() ? [] : jids;
+    return { jids: [], hasMore: false };
   });
 }
 
@@ -164,9 +168,10 @@ async function runAll(jids, portion, run, report, isStopped) {
 }
 
 /*
- * Asks, and does an action to all jobs of these names. Resolves to whether something was done.
+ * Asks, and does an action to all jobs of these names. `hasMore` is that of collect(). Resolves to
+ * whether something was done.
  */
-export async function bulk(name, jids) {
+export async function bulk(name, jids, hasMore = false) {
   const action = BULK[name];
   const change = CHANGES[name];
   if (jids.length === 0) {
@@ -177,7 +182,11 @@ export async function bulk(name, jids) {
   const values = await ask({ title: `${action.label}: ${jobs}`, danger: action.danger,
     confirm: `${action.label} ${jobs}`,
     fields: change ? [{ ...change.field, choices: name === 'move' ? await queueNames() : null }] : [],
-    body: action.question ? h('p', null, action.question) : null });
+    body: [
+      hasMore ? h('p', null, `The list has more jobs. This action takes the first ${count(jids.length)} of them.`)
+        : null,
+      action.question ? h('p', null, action.question) : null,
+    ] });
   if (!values) {
     return false;
   }
@@ -191,7 +200,8 @@ export async function bulk(name, jids) {
     : action.run;
   const { done, errors, left } = await withProgress(`${action.label}: ${jobs}`,
     (report, isStopped) => runAll(jids, change ? 1 : action.portion, run, report, isStopped));
-  say(`${plural(done, 'job')} ${action.done}.${left > 0 ? ` ${count(left)} were left.` : ''}`);
+  say([`${plural(done, 'job')} ${action.done}.`, left > 0 ? `${count(left)} were left.` : '',
+    hasMore ? 'The list had more jobs, which are unchanged.' : ''].filter(Boolean).join(' '));
   if (errors.length) {
     say(`${plural(errors.length, 'request')} failed. ${errors.slice(0, ERRORS_SHOWN).join(' · ')}`,
       { kind: 'bad' });

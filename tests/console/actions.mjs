@@ -267,6 +267,34 @@ const cases = {
     assert(await exists('many-0'));
   },
 
+  'a bulk action says that the list has more jobs than it takes': async ({ open }) => {
+    await put('long', 'long-1');
+    const screen = await open();
+    await screen.logIn('olga');
+    // A list without an end, in portions that do not fill the most jobs exactly.
+    const counts = await screen.page.evaluate(async () => {
+      window.load = () => import(new URL('bulk.js', document.querySelector('script[src]').src));
+      const { bulk, collect } = await window.load();
+      const portion = Array.from({ length: 999 }, (_, i) => `endless-${i}`);
+      const endless = await collect(async () => ({ jids: portion, next: 1 }));
+      const short = await collect(async () => ({ jids: portion, next: null }));
+      window.ended = bulk('cancel', endless.jids, endless.hasMore);
+      return [endless.jids.length, endless.hasMore, short.jids.length, short.hasMore];
+    });
+    assert.deepEqual(counts, [100000, true, 999, false]);
+    await screen.sees('The list has more jobs. This action takes the first 100,000 of them.');
+    await screen.click('Keep as is');
+    await screen.page.evaluate(async () => {
+      await window.ended;
+      const { bulk } = await window.load();
+      window.ended = bulk('priority', ['long-1'], true);
+    });
+    await screen.sees('This action takes the first 1 of them.');
+    await screen.answer({ Priority: '7' });
+    await screen.sees('The list had more jobs, which are unchanged.');
+    await is('long-1', 'priority', 7);
+  },
+
   'the jobs of a worker are released': async ({ open }) => {
     await put('freed', 'freed-1');
     await pop('freed', 'stuck');

@@ -25,8 +25,8 @@ function jidsOf(group) {
 }
 
 async function actOnGroup(name, group, refresh) {
-  const jids = await jidsOf(group);
-  if (await bulk(name, jids)) {
+  const { jids, hasMore } = await jidsOf(group);
+  if (await bulk(name, jids, hasMore)) {
     refresh();
   }
 }

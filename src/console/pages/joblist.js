@@ -82,9 +82,9 @@ export function jobTable(ctx, jobs, { columns, actions = [], all, caption, total
       }, { class: 'small quiet' })]
       : [h('span', { class: 'dim' }, total === undefined ? 'All of them:' : `All ${total}:`),
         allowed.map((name) => button(`${BULK[name].label} all`, async () => {
-          const jids = await all();
+          const { jids, hasMore } = await all();
           if (jids.length) {
-            after(await bulk(name, jids));
+            after(await bulk(name, jids, hasMore));
           }
         }, { class: BULK[name].danger ? 'small danger' : 'small' }))]) : null;
   return [bar, table([...box, ...columns.map((name) => COLUMNS[name])], jobs,
