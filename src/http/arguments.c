@@ -33,6 +33,11 @@ void arguments_done(struct arguments *a)
 	arguments_init(a);
 }
 
+size_t arguments_memory(const struct arguments *a)
+{
+	return a->argv_cap * sizeof *a->argv + a->error.cap + a->text.cap + a->filled.cap;
+}
+
 void arguments_trim(struct arguments *a)
 {
 	a->argc = 0;
@@ -559,26 +564,28 @@ static bool add_many(struct arguments *a, struct qless_str array)
 
 /* ---- requests ---- */
 
-static bool take_body(struct arguments *a)
+static bool check_body(struct arguments *a)
 {
 	struct qless_str body = body_trim(a->req->body);
 	char why[BODY_ERROR_SIZE];
 
-	if (!route_has_body(a->route)) {
-		if (body.len != 0)
-			return arguments_fail(a, "BADARG",
-					      "A %.*s request of this path has no body",
-					      QUOTE(http_method_name(a->route->method)));
-		return add_all(a);
-	}
+	if (body.len == 0)
+		return true;
+	if (!route_has_body(a->route))
+		return arguments_fail(a, "BADARG", "A %.*s request of this path has no body",
+				      QUOTE(http_method_name(a->route->method)));
+	/* The object of the body, and the array around it. */
+	return body_check(body, a->context->max_json_depth + 2, why) ||
+	       arguments_fail(a, "BADJSON",
+			      "The body must be JSON, at most max-json-depth levels deep: %s", why);
+}
+
+static bool take_body(struct arguments *a)
+{
+	struct qless_str body = body_trim(a->req->body);
+
 	if (body.len == 0)
 		return add_all(a);
-	/* The object of the body, and the array around it. */
-	if (!body_check(body, a->context->max_json_depth + 2, why))
-		return arguments_fail(a, "BADJSON",
-				      "The body must be JSON, at most max-json-depth levels "
-				      "deep: %s",
-				      why);
 	if (a->route->many != NULL && body_kind_of(body) == BODY_ARRAY)
 		return add_many(a, body);
 	if (body_kind_of(body) != BODY_OBJECT)
@@ -608,11 +615,23 @@ static void begin(struct arguments *a, const struct route *route, const struct h
 				      req->fields[HTTP_FIELD_IDEMPOTENCY_KEY].len);
 }
 
+bool arguments_begin(struct arguments *a, const struct route *route, const struct http_request *req,
+		     const struct arguments_context *context)
+{
+	begin(a, route, req, context);
+	return take_parameters(a) && check_body(a);
+}
+
+bool arguments_end(struct arguments *a, const struct arguments_context *context)
+{
+	a->context = context;
+	return take_body(a) && add_idempotency_key(a);
+}
+
 bool arguments_make(struct arguments *a, const struct route *route, const struct http_request *req,
 		    const struct arguments_context *context)
 {
-	begin(a, route, req, context);
-	return take_parameters(a) && take_body(a) && add_idempotency_key(a);
+	return arguments_begin(a, route, req, context) && arguments_end(a, context);
 }
 
 void arguments_fill(struct arguments *a, struct qless_str queue, struct qless_str klass,

@@ -79,6 +79,7 @@ struct arguments {
 
 void arguments_init(struct arguments *a);
 void arguments_done(struct arguments *a);
+size_t arguments_memory(const struct arguments *a);
 /* Frees memory that a large request needed. */
 void arguments_trim(struct arguments *a);
 
@@ -87,6 +88,12 @@ void arguments_trim(struct arguments *a);
  * the call. */
 bool arguments_make(struct arguments *a, const struct route *route, const struct http_request *req,
 		    const struct arguments_context *context);
+
+/* The same in two steps, for a large body: the first one checks that the body is JSON. The request
+ * must be in the same place for both. */
+bool arguments_begin(struct arguments *a, const struct route *route, const struct http_request *req,
+		     const struct arguments_context *context);
+bool arguments_end(struct arguments *a, const struct arguments_context *context);
 
 /* Fills the gaps with copies of what the job has. Raw data gets the option for it. */
 void arguments_fill(struct arguments *a, struct qless_str queue, struct qless_str klass,

@@ -12,6 +12,7 @@ enum dispatch_result {
 	DISPATCH_DONE, /* the client has its reply */
 	DISPATCH_HOLD, /* nothing happened: call again when the reason in client->hold is gone */
 	DISPATCH_WAIT, /* the command goes on: see client->waiting */
+	DISPATCH_NEXT, /* only of HTTP: nothing happened, call again in the next turn */
 };
 
 /* Handles a request of at least one argument. */

@@ -20,9 +20,22 @@
 /* Seconds after which a request that the server could not carry out now may be sent again. */
 #define RETRY_AFTER_SECONDS "1"
 
+/* Bytes of a body above which each step of the request takes a turn of its own. The connection
+ * keeps such a request in its own buffer. */
+#define LARGE_BODY_BYTES CONN_READ_BYTES
+
 struct http_api {
 	struct arguments arguments;
 	struct buf text;
+};
+
+/* The results of the steps of a large request, and the state that they depend on. */
+struct http_api_large {
+	struct arguments arguments;
+	bool is_made; /* they are complete */
+	struct qless_str body;
+	const struct user *user;
+	uint64_t users; /* the generation of all of them */
 };
 
 struct http_api *http_api_new(void)
@@ -41,6 +54,48 @@ void http_api_free(struct http_api *api)
 	arguments_done(&api->arguments);
 	buf_done(&api->text);
 	free(api);
+}
+
+/* ---- large requests ---- */
+
+void http_api_forget(struct http_api_call *call)
+{
+	if (call->large == NULL)
+		return;
+	arguments_done(&call->large->arguments);
+	free(call->large);
+	call->large = NULL;
+}
+
+size_t http_api_memory(const struct http_api_call *call)
+{
+	return call->large != NULL ? sizeof *call->large + arguments_memory(&call->large->arguments)
+				   : 0;
+}
+
+static struct http_api_large *begin_large(struct conn *c, const struct http_request *r)
+{
+	struct http_api_large *large = mem_zalloc(sizeof *large);
+
+	http_api_forget(&c->http->api);
+	arguments_init(&large->arguments);
+	large->body = r->body;
+	large->user = c->client.session.user;
+	large->users = acl_generation(c->client.server->env.acl);
+	c->http->api.large = large;
+	return large;
+}
+
+/* Returns what earlier turns made, or NULL. The arguments are slices of the body, of the user's
+ * name and of the target, which is in the same place because it was read again. */
+static struct http_api_large *find_large(const struct conn *c, const struct http_request *r)
+{
+	struct http_api_large *large = c->http->api.large;
+	bool is_same = large != NULL && large->body.ptr == r->body.ptr &&
+		       large->body.len == r->body.len && large->user == c->client.session.user &&
+		       large->users == acl_generation(c->client.server->env.acl);
+
+	return is_same ? large : NULL;
 }
 
 /* ---- answers ---- */
@@ -218,25 +273,30 @@ static enum dispatch_result run_command(struct conn *c, struct arguments *a)
 	return result;
 }
 
-static enum dispatch_result run_route(struct conn *c, const struct http_request *r)
+static struct arguments_context context_of(const struct conn *c)
 {
-	struct server *s = c->client.server;
-	struct arguments *a = &s->http->api->arguments;
-	struct http_api_call *call = &c->http->api;
+	const struct server *s = c->client.server;
 	const struct user *user = c->client.session.user;
-	const struct arguments_context context = {
+
+	return (struct arguments_context){
 		.user = user != NULL ? acl_user_name(user) : STR(""),
 		.now = clock_seconds(steady_clock_peek_us(&s->clocks.native)),
 		.max_json_depth = s->config->max_json_depth,
 		.max_jobs = s->config->max_jobs_per_call,
 	};
+}
+
+static void refuse_arguments(struct conn *c, const struct arguments *a)
+{
+	refuse(c, a->code, buf_str(&a->error));
+}
+
+static enum dispatch_result run_arguments(struct conn *c, struct arguments *a)
+{
+	struct http_api_call *call = &c->http->api;
 	enum dispatch_result result;
 	bool is_selected;
 
-	if (!arguments_make(a, call->route, r, &context)) {
-		refuse(c, a->code, buf_str(&a->error));
-		return DISPATCH_DONE;
-	}
 	call->is_many = a->is_many;
 	call->is_keyed = a->is_keyed;
 	if (a->has_db) {
@@ -245,6 +305,42 @@ static enum dispatch_result run_route(struct conn *c, const struct http_request 
 			return result;
 	}
 	return fill_gaps(c, a) ? run_command(c, a) : DISPATCH_DONE;
+}
+
+static enum dispatch_result run_small(struct conn *c, const struct http_request *r)
+{
+	struct arguments *a = &c->client.server->http->api->arguments;
+	const struct arguments_context context = context_of(c);
+
+	if (arguments_make(a, c->http->api.route, r, &context))
+		return run_arguments(c, a);
+	refuse_arguments(c, a);
+	return DISPATCH_DONE;
+}
+
+/* Makes the next step of a large request. */
+static enum dispatch_result run_large(struct conn *c, const struct http_request *r)
+{
+	struct http_api_large *large = find_large(c, r);
+	const struct arguments_context context = context_of(c);
+	enum dispatch_result result;
+	bool is_fine;
+
+	if (large == NULL) {
+		large = begin_large(c, r);
+		is_fine = arguments_begin(&large->arguments, c->http->api.route, r, &context);
+	} else if (!large->is_made) {
+		is_fine = large->is_made = arguments_end(&large->arguments, &context);
+	} else {
+		result = run_arguments(c, &large->arguments);
+		http_api_forget(&c->http->api);
+		return result;
+	}
+	if (is_fine)
+		return DISPATCH_NEXT;
+	refuse_arguments(c, &large->arguments);
+	http_api_forget(&c->http->api);
+	return DISPATCH_DONE;
 }
 
 static void answer_description(struct conn *c)
@@ -276,7 +372,7 @@ enum dispatch_result http_api_run(struct conn *c, const struct http_request *r)
 		refuse_path(c, allowed);
 		return DISPATCH_DONE;
 	}
-	result = run_route(c, r);
+	result = r->body.len > LARGE_BODY_BYTES ? run_large(c, r) : run_small(c, r);
 	arguments_trim(&c->client.server->http->api->arguments);
 	return result;
 }

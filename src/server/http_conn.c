@@ -172,6 +172,7 @@ void http_conn_free(struct http_conn *h)
 {
 	if (h == NULL)
 		return;
+	http_api_forget(&h->api);
 	chain_done(&h->reply);
 	chain_done(&h->fields);
 	free(h);
@@ -179,7 +180,8 @@ void http_conn_free(struct http_conn *h)
 
 size_t http_conn_memory(const struct conn *c)
 {
-	return sizeof *c->http + c->http->reply.allocated + c->http->fields.allocated;
+	return sizeof *c->http + c->http->reply.allocated + c->http->fields.allocated +
+	       http_api_memory(&c->http->api);
 }
 
 /* The connection did what it is for. */
@@ -279,6 +281,7 @@ enum step {
 	STEP_STARVE,   /* more bytes are needed */
 	STEP_ANSWERED, /* go on after the request */
 	STEP_HOLD,     /* the request waits */
+	STEP_NEXT,     /* the request goes on in the next turn */
 	STEP_WAIT,     /* its answer is not complete */
 	STEP_CLOSE,    /* no more requests are read */
 };
@@ -321,9 +324,9 @@ static enum step run(struct conn *c, const struct http_request *r)
 	/* The command may have ended the client. */
 	if (c->state == CONN_DEAD)
 		return STEP_CLOSE;
-	if (result == DISPATCH_HOLD) {
+	if (result == DISPATCH_HOLD || result == DISPATCH_NEXT) {
 		http_conn_set_phase(h, HTTP_READING);
-		return STEP_HOLD;
+		return result == DISPATCH_HOLD ? STEP_HOLD : STEP_NEXT;
 	}
 	s->stats.http_requests++;
 	if (result == DISPATCH_WAIT)
@@ -395,6 +398,9 @@ size_t http_conn_run(struct conn *c, char *base, size_t len)
 			return len;
 		case STEP_HOLD:
 			conn_set_state(c, CONN_HELD);
+			return used;
+		case STEP_NEXT:
+			conn_mark_ready(c);
 			return used;
 		case STEP_WAIT:
 			http_parser_init(&c->http->parser);
