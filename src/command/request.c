@@ -53,13 +53,14 @@ void request_use_database(struct request *req, struct database *database)
 {
 	req->database = database;
 	req->engine = database->engine;
-	if (req->form == REQUEST_NATIVE)
+	if (req->form == REQUEST_NATIVE) {
 		req->dialect = &dialect_native;
-	else
+		req->style = req->reply->ops->embeds_data ? &dialect_native.embedding
+							  : &dialect_native.native;
+	} else {
 		req->dialect = req->script != NULL ? req->script->dialect : &dialect_classic;
-	req->style = dialect_style(req->dialect, req->form);
-	if (req->form == REQUEST_NATIVE && req->reply->ops->embeds_data)
-		req->style = &req->dialect->embedding;
+		req->style = dialect_style(req->dialect, req->form);
+	}
 	req->scratch = req->env->scratch;
 }
 
