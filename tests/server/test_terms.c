@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ahead.h"
 #include "peer.h"
@@ -152,6 +153,38 @@ static void a_restart_keeps_terms_and_numbers(void)
 	ASK(p, "PUT me q + k {} 0", "$1\r\n4\r\n");
 }
 
+/* Start a server whose allocator overwrites memory when it is freed. */
+static struct peer *connect_to_junk(bool again)
+{
+	struct peer *peer;
+
+	setenv("MALLOC_CONF", "junk:free", 1);
+	peer = ahead_connect(&q, again);
+	unsetenv("MALLOC_CONF");
+	return peer;
+}
+
+/* The change frees the text of the key that it repeats, before the log gets the record. */
+static void a_restart_keeps_a_key_with_a_new_end(void)
+{
+	char before[2048], key[513];
+
+	memset(key, 'x', sizeof key - 1);
+	key[sizeof key - 1] = '\0';
+	p = connect_to_junk(false);
+	snprintf(before, sizeof before, "RECUR q r k {} interval 60 0 unique %s", key);
+	ASK(p, before, "$1\r\nr\r\n");
+	ASK(p, "RECUR.UPDATE r until popped", ":1\r\n");
+	snprintf(before, sizeof before, "%s", peer_ask(p, "RECUR.GET r"));
+	TEST_ASSERT_NOT_NULL(strstr(before, key));
+	TEST_ASSERT_NOT_NULL(strstr(before, "\"until\":\"popped\""));
+	peer_close_all();
+	kill(q.pid, SIGKILL);
+	qlessd_wait(&q);
+	p = connect_to_junk(true);
+	ASK(p, "RECUR.GET r", before);
+}
+
 static void a_transaction_numbers_its_jobs(void)
 {
 	p = ahead_connect(&q, false);
@@ -172,6 +205,7 @@ int main(int argc, char **argv)
 	RUN(the_lock_of_an_attached_worker_ends_with_its_run);
 	RUN(a_run_that_was_over_while_the_server_was_down_ends_at_its_start);
 	RUN(a_restart_keeps_terms_and_numbers);
+	RUN(a_restart_keeps_a_key_with_a_new_end);
 	RUN(a_transaction_numbers_its_jobs);
 	return UNITY_END();
 }
