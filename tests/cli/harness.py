@@ -18,7 +18,8 @@ QLESS = os.environ["QLESS"]
 PORT = int(os.environ["QLESSD_PORT"])
 PATIENCE_S = 100
 
-db = redis.Redis(port=PORT, protocol=2) if redis.VERSION[0] >= 5 else redis.Redis(port=PORT)
+# An address, because not every machine knows the name localhost.
+db = redis.Redis("127.0.0.1", PORT, **({"protocol": 2} if redis.VERSION[0] >= 5 else {}))
 
 DURATION = re.compile(r"\b(\d+(ms|s|m|h|d))+\b")
 
