@@ -270,7 +270,7 @@ async function route() {
   document.documentElement.dataset.address = location.hash;
   if (!sameplace) {
     scrollTo(0, 0);
-    if (before) {
+    if (before && !main.contains(document.activeElement)) {
       next.root.querySelector('h1').focus({ preventScroll: true });
     }
   }

@@ -130,6 +130,8 @@ const cases = {
     await keyboard.press('q');
     await screen.page.getByRole('heading', { name: 'Queues' }).waitFor();
     await screen.page.locator('tbody tr').first().waitFor();
+    await until(() => screen.page.evaluate(
+      () => document.documentElement.dataset.address === '#/queues'));
     await keyboard.press('j');
     await keyboard.press('j');
     const second = await screen.page.locator('tbody tr').nth(1).locator('a').first().innerText();
