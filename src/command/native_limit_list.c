@@ -11,7 +11,7 @@
 #include "command/limit_names.h"
 #include "command/limit_reply.h"
 #include "command/options.h"
-#include "command/page_args.h"
+#include "command/page.h"
 #include "command/permit.h"
 #include "command/work.h"
 #include "util/container.h"
@@ -30,13 +30,11 @@ struct page {
 
 struct list_work {
 	struct work work;
-	bool has_begun;
 	size_t match_at; /* the argument with the pattern; 0: there is none */
 	uint32_t cursor;
 	int64_t left; /* limits that the call may still look at */
 	int64_t steps_left;
-	size_t listed;
-	struct reply_deferred deferred;
+	struct page_reply page;
 };
 
 /* ---- arguments ---- */
@@ -104,21 +102,7 @@ static void list_limit(void *arg, struct qless_str name)
 	if (!is_shown(part, name) || !qless_limit_get(req->engine, req->now, name, &info))
 		return;
 	limit_reply_short(req, &info);
-	part->list->listed++;
-}
-
-static void begin(struct list_work *list, struct request *req)
-{
-	list->has_begun = true;
-	reply_array(req->reply, 2);
-	reply_deferred_begin(req->reply, &list->deferred, REPLY_ARRAY);
-}
-
-static void end(struct list_work *list, struct request *req)
-{
-	reply_deferred_leave(req->reply, &list->deferred);
-	reply_bulk_integer(req->reply, list->cursor);
-	reply_deferred_end(req->reply, &list->deferred, list->listed);
+	part->list->page.listed++;
 }
 
 static bool go_on(struct work *work, struct request *req)
@@ -129,15 +113,16 @@ static bool go_on(struct work *work, struct request *req)
 
 	if (list->match_at != 0)
 		part.match = &req->args[list->match_at];
-	if (!list->has_begun)
-		begin(list, req);
+	page_begin(&list->page, req);
 	for (int i = 0; i < WORK_PART_ELEMENTS && part.visited < WORK_PART_ELEMENTS && more; i++) {
 		list->cursor = qless_limit_scan(req->engine, list->cursor, list_limit, &part);
 		more = list->cursor != 0 && list->left > 0 && --list->steps_left > 0;
 	}
 	if (more && reply_is_wanted(req->reply))
 		return true;
-	end(list, req);
+	page_leave(&list->page, req);
+	reply_bulk_integer(req->reply, list->cursor);
+	page_end(&list->page, req);
 	return false;
 }
 
@@ -145,7 +130,7 @@ static void free_list(struct work *work)
 {
 	struct list_work *list = container_of(work, struct list_work, work);
 
-	chain_done(&list->deferred.body);
+	page_done(&list->page);
 	free(list);
 }
 

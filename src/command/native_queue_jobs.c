@@ -4,7 +4,7 @@
  * A call walks through the table of all jobs, because its order does not change: a list of the
  * engine is sorted by a score, and a heartbeat or a new priority would move a job before or after
  * the cursor. So a job that stays in its queue and its state is listed exactly once, and jobs cost
- * nothing for it. A call looks at LOOKS_MAX jobs at most, of whatever queue.
+ * nothing for it. A call looks at PAGE_LOOKS_MAX jobs at most, of whatever queue.
  *
  * A walk that can end with its first call needs no cursor, so it looks at the lists of the queue.
  */
@@ -15,17 +15,13 @@
 #include "command/job_fields.h"
 #include "command/job_states.h"
 #include "command/options.h"
-#include "command/page_args.h"
+#include "command/page.h"
 #include "command/queue_jobs.h"
 #include "command/work.h"
 #include "engine/view.h"
 #include "util/container.h"
 #include "util/mem.h"
 
-/* Jobs that a call looks at before it returns a cursor. This takes about 20 ms, in parts. */
-#define LOOKS_MAX 100000
-/* Bytes of jobs after which a call lists no more. */
-#define PAGE_BYTES ((size_t)1024 * 1024)
 /* Jobs in the lists of a small queue, which a call lists at once. This takes about a millisecond.
  */
 #define SMALL_MAX 1000
@@ -44,10 +40,8 @@ struct jobs_page {
 struct jobs_work {
 	struct work work;
 	struct jobs_page page;
-	bool has_begun;
 	int64_t looks_left;
-	size_t listed;
-	struct reply_deferred deferred;
+	struct page_reply reply;
 };
 
 /* ---- arguments ---- */
@@ -139,28 +133,8 @@ static void look_at(void *arg, const struct qless_job *job)
 	qless_job_read(job, &info);
 	if (job_states_match(req, list->page.states, job, &info) == 0)
 		return;
-	list->listed++;
+	list->reply.listed++;
 	list_job(req, &list->page, job);
-}
-
-static void begin(struct jobs_work *list, struct request *req)
-{
-	list->has_begun = true;
-	reply_array(req->reply, 2);
-	reply_deferred_begin(req->reply, &list->deferred, REPLY_ARRAY);
-}
-
-static void end(struct jobs_work *list, struct request *req)
-{
-	reply_deferred_leave(req->reply, &list->deferred);
-	reply_bulk_integer(req->reply, list->page.cursor);
-	reply_deferred_end(req->reply, &list->deferred, list->listed);
-}
-
-static bool is_page_full(const struct jobs_work *list, const struct request *req)
-{
-	return (int64_t)list->listed >= list->page.count || list->looks_left <= 0 ||
-	       req->reply->out->len >= PAGE_BYTES;
 }
 
 static bool go_on(struct work *work, struct request *req)
@@ -170,17 +144,19 @@ static bool go_on(struct work *work, struct request *req)
 	size_t until = req->reply->out->len + WORK_PART_BYTES;
 	bool more = true;
 
-	if (!list->has_begun)
-		begin(list, req);
+	page_begin(&list->reply, req);
 	for (int i = 0; i < WORK_PART_ELEMENTS && part.looked < WORK_PART_ELEMENTS &&
 			req->reply->out->len < until && more;
 	     i++) {
 		list->page.cursor = view_scan_jobs(req->engine, list->page.cursor, look_at, &part);
-		more = list->page.cursor != 0 && !is_page_full(list, req);
+		more = list->page.cursor != 0 && list->looks_left > 0 &&
+		       !page_is_full(&list->reply, req, list->page.count);
 	}
 	if (more && reply_is_wanted(req->reply) && page_may_take_another_part(req))
 		return true;
-	end(list, req);
+	page_leave(&list->reply, req);
+	reply_bulk_integer(req->reply, list->page.cursor);
+	page_end(&list->reply, req);
 	return false;
 }
 
@@ -188,7 +164,7 @@ static void free_jobs(struct work *work)
 {
 	struct jobs_work *list = container_of(work, struct jobs_work, work);
 
-	chain_done(&list->deferred.body);
+	page_done(&list->reply);
 	free(list);
 }
 
@@ -215,7 +191,7 @@ static bool fit(const struct queue_jobs *jobs, const struct jobs_page *page)
 
 	for (size_t i = 0; page->fields.count != 0 && i < jobs->count; i++)
 		bytes += weigh(jobs->items[i]);
-	return bytes <= PAGE_BYTES;
+	return bytes <= PAGE_BYTES_MAX;
 }
 
 /* Lists a small queue. Returns false, and writes nothing, if it is not small. */
@@ -255,7 +231,7 @@ int native_queue_jobs(struct request *req)
 	list = mem_zalloc(sizeof *list);
 	list->work.ops = &ops;
 	list->page = page;
-	list->looks_left = LOOKS_MAX;
+	list->looks_left = PAGE_LOOKS_MAX;
 	work_begin(req, &list->work);
 	return 0;
 }

@@ -9,17 +9,12 @@
 #include <stdlib.h>
 
 #include "command/options.h"
-#include "command/page_args.h"
+#include "command/page.h"
 #include "command/permit.h"
 #include "command/work.h"
 #include "engine/view.h"
 #include "util/container.h"
 #include "util/mem.h"
-
-/* Recurring jobs that a call looks at before it returns a cursor. */
-#define LOOKS_MAX 100000
-/* Bytes of recurring jobs after which a call lists no more. */
-#define PAGE_BYTES ((size_t)1024 * 1024)
 
 struct recurs_work {
 	struct work work;
@@ -27,9 +22,7 @@ struct recurs_work {
 	uint32_t cursor;
 	int64_t count;
 	int64_t looks_left;
-	bool has_begun;
-	size_t listed;
-	struct reply_deferred deferred;
+	struct page_reply page;
 };
 
 /* ---- arguments ---- */
@@ -45,7 +38,7 @@ static int parse(struct request *req, struct recurs_work *ret)
 	int rc = options_read(req, 0, req->nargs, slots, sizeof slots / sizeof *slots);
 
 	ret->count = PAGE_COUNT_DEFAULT;
-	ret->looks_left = LOOKS_MAX;
+	ret->looks_left = PAGE_LOOKS_MAX;
 	ret->queue_at = queue != NULL ? (size_t)(queue - req->args) : 0;
 	if (rc == 0 && cursor != NULL)
 		rc = page_parse_cursor(req, *cursor, &ret->cursor);
@@ -87,27 +80,7 @@ static void look_at(void *arg, struct qless_str jid)
 		return;
 	json_append_recur(request_json_buf(req), recur, req->style);
 	reply_json(req->reply, buf_str(&req->scratch->json));
-	part->list->listed++;
-}
-
-static void begin(struct recurs_work *list, struct request *req)
-{
-	list->has_begun = true;
-	reply_array(req->reply, 2);
-	reply_deferred_begin(req->reply, &list->deferred, REPLY_ARRAY);
-}
-
-static void end(struct recurs_work *list, struct request *req)
-{
-	reply_deferred_leave(req->reply, &list->deferred);
-	reply_bulk_integer(req->reply, list->cursor);
-	reply_deferred_end(req->reply, &list->deferred, list->listed);
-}
-
-static bool is_page_full(const struct recurs_work *list, const struct request *req)
-{
-	return (int64_t)list->listed >= list->count || list->looks_left <= 0 ||
-	       req->reply->out->len >= PAGE_BYTES;
+	part->list->page.listed++;
 }
 
 static bool go_on(struct work *work, struct request *req)
@@ -117,17 +90,19 @@ static bool go_on(struct work *work, struct request *req)
 	size_t until = req->reply->out->len + WORK_PART_BYTES;
 	bool more = true;
 
-	if (!list->has_begun)
-		begin(list, req);
+	page_begin(&list->page, req);
 	for (int i = 0; i < WORK_PART_ELEMENTS && part.looked < WORK_PART_ELEMENTS &&
 			req->reply->out->len < until && more;
 	     i++) {
 		list->cursor = view_scan(req->engine, VIEW_RECURS, list->cursor, look_at, &part);
-		more = list->cursor != 0 && !is_page_full(list, req);
+		more = list->cursor != 0 && list->looks_left > 0 &&
+		       !page_is_full(&list->page, req, list->count);
 	}
 	if (more && reply_is_wanted(req->reply) && page_may_take_another_part(req))
 		return true;
-	end(list, req);
+	page_leave(&list->page, req);
+	reply_bulk_integer(req->reply, list->cursor);
+	page_end(&list->page, req);
 	return false;
 }
 
@@ -135,7 +110,7 @@ static void free_recurs(struct work *work)
 {
 	struct recurs_work *list = container_of(work, struct recurs_work, work);
 
-	chain_done(&list->deferred.body);
+	page_done(&list->page);
 	free(list);
 }
 

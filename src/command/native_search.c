@@ -4,7 +4,7 @@
  * A search walks through the shortest of these: the list of a tag, the lists of a queue for the
  * states, the list of complete jobs, and the table of all jobs. A walk through a list continues
  * after the score and the jid of the last job that it has looked at, as `listing.h` does. A walk
- * through the table is that of QUEUE.JOBS. A call looks at LOOKS_MAX jobs at most.
+ * through the table is that of QUEUE.JOBS. A call looks at PAGE_LOOKS_MAX jobs at most.
  *
  * The cursor says what the search walks through, and where. It is a number for the table. For a
  * list it is the kind of list, its number, the score as 16 hexadecimal digits, and the jid as
@@ -20,18 +20,13 @@
 #include "command/job_filter.h"
 #include "command/job_states.h"
 #include "command/options.h"
-#include "command/page_args.h"
+#include "command/page.h"
 #include "command/work.h"
 #include "engine/view.h"
 #include "util/container.h"
 #include "util/hex.h"
 #include "util/mem.h"
 #include "util/num.h"
-
-/* Jobs that a call looks at before it returns a cursor. This takes about 50 ms, in parts. */
-#define LOOKS_MAX 100000
-/* Bytes of jobs after which a call lists no more. */
-#define PAGE_BYTES ((size_t)1024 * 1024)
 
 enum source {
 	SOURCE_TABLE,
@@ -62,17 +57,15 @@ struct search {
 	bool has_count;
 	int64_t count;
 	struct job_fields fields; /* none: jids */
-	bool has_begun;
 	int64_t looks_left;
-	size_t listed;
-	struct reply_deferred deferred;
+	struct page_reply page;
 };
 
 static void free_search(struct work *work)
 {
 	struct search *search = container_of(work, struct search, work);
 
-	chain_done(&search->deferred.body);
+	page_done(&search->page);
 	buf_done(&search->position.jid);
 	job_filter_done(&search->filter);
 	free(search);
@@ -363,7 +356,7 @@ static void look_at(void *arg, const struct qless_job *job)
 	search->looks_left--;
 	if (!job_filter_matches(&search->filter, req, job, &part->bytes))
 		return;
-	search->listed++;
+	search->page.listed++;
 	if (search->fields.count != 0) {
 		job_fields_write(req, &search->fields, job);
 		return;
@@ -374,8 +367,7 @@ static void look_at(void *arg, const struct qless_job *job)
 
 static bool is_page_full(const struct search *search, const struct request *req)
 {
-	return (int64_t)search->listed >= search->count || search->looks_left <= 0 ||
-	       req->reply->out->len >= PAGE_BYTES;
+	return search->looks_left <= 0 || page_is_full(&search->page, req, search->count);
 }
 
 static bool is_part_full(const struct part *part, size_t until)
@@ -471,31 +463,18 @@ static bool look_on(struct part *part)
 	return !is_end(&search->position);
 }
 
-static void begin(struct search *search, struct request *req)
-{
-	search->has_begun = true;
-	reply_array(req->reply, 2);
-	reply_deferred_begin(req->reply, &search->deferred, REPLY_ARRAY);
-}
-
-static void end(struct search *search, struct request *req)
-{
-	reply_deferred_leave(req->reply, &search->deferred);
-	write_cursor(&search->position, req->reply);
-	reply_deferred_end(req->reply, &search->deferred, search->listed);
-}
-
 static bool go_on(struct work *work, struct request *req)
 {
 	struct search *search = container_of(work, struct search, work);
 	struct part part = { .req = req, .search = search };
 
-	if (!search->has_begun)
-		begin(search, req);
+	page_begin(&search->page, req);
 	if (look_on(&part) && !is_page_full(search, req) && reply_is_wanted(req->reply) &&
 	    page_may_take_another_part(req))
 		return true;
-	end(search, req);
+	page_leave(&search->page, req);
+	write_cursor(&search->position, req->reply);
+	page_end(&search->page, req);
 	return false;
 }
 
@@ -506,7 +485,7 @@ int native_job_search(struct request *req)
 	int rc;
 
 	search->work.ops = &ops;
-	search->looks_left = LOOKS_MAX;
+	search->looks_left = PAGE_LOOKS_MAX;
 	buf_init(&search->position.jid, BUF_NO_MAX);
 	rc = parse(req, search);
 	if (rc < 0) {
