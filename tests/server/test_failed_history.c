@@ -4,34 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ahead.h"
+#include "ahead_server.h"
 #include "peer.h"
 #include "tempdir.h"
 #include "unit.h"
 #include "wait.h"
-
-static struct qlessd q;
-static struct peer *p;
-static struct ahead ahead;
-
-void setUp(void)
-{
-	ahead_init(&ahead);
-}
-
-void tearDown(void)
-{
-	peer_close_all();
-	qlessd_stop(&q);
-	ahead_done(&ahead);
-}
-
-/* Let time pass. The server looks at its clock when it gets a command. */
-static void pass(double seconds)
-{
-	ahead_pass(&ahead, &q, seconds);
-	ASK(p, "PING", "+PONG\r\n");
-}
 
 static void fail_job(const char *jid, const char *group)
 {
