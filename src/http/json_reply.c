@@ -96,7 +96,7 @@ static void write_string(struct reply *r, struct qless_str s)
 		write_utf8(r, s);
 		return;
 	}
-	json_append_string(&b, s);
+	json_append_plain_string(&b, s);
 	write_buf(r, &b);
 }
 

@@ -70,14 +70,14 @@ static void append_value(struct buf *b, struct qless_str value)
 	if (is_number(value))
 		buf_append_str(b, value);
 	else
-		json_append_string(b, value);
+		json_append_plain_string(b, value);
 }
 
 static void append_name(struct buf *b, bool is_first, struct qless_str name)
 {
 	if (!is_first)
 		buf_append_char(b, ',');
-	json_append_string(b, name);
+	json_append_plain_string(b, name);
 	buf_append_char(b, ':');
 }
 

@@ -14,7 +14,7 @@ static void put(struct buf *b, const char *text)
 
 static void put_string(struct buf *b, const char *text)
 {
-	json_append_string(b, str_from(text));
+	json_append_plain_string(b, str_from(text));
 }
 
 /* A member of an object, with a comma unless it is the first. */
@@ -485,7 +485,7 @@ void openapi_append(struct buf *b, struct qless_str version)
 {
 	put(b, "{\"openapi\":\"3.0.3\",\"info\":{\"title\":\"qlessd\",\"description\":"
 	       "\"Job queues with locks, retries, schedules and dependencies\",\"version\":");
-	json_append_string(b, version);
+	json_append_plain_string(b, version);
 	put(b, "},\"servers\":[{\"url\":\"/\"}],\"security\":[{},{\"basic\":[]},{\"bearer\":[]}]");
 	put_paths(b);
 	put_components(b);

@@ -63,7 +63,7 @@ static void complain(struct buf *error, const char *what, struct qless_str found
 {
 	buf_clear(error);
 	buf_printf(error, "%s; found ", what);
-	json_append_string(error, found);
+	json_append_plain_string(error, found);
 }
 
 static bool add_parameter(struct event_filter *filter, const struct http_parameter *parameter,

@@ -75,9 +75,9 @@ void http_refuse(struct conn *c, int status, const char *code, const char *messa
 
 	chain_done(&c->http->reply);
 	buf_append_str(&body, STR("{\"error\":{\"code\":"));
-	json_append_string(&body, str_from(code));
+	json_append_plain_string(&body, str_from(code));
 	buf_append_str(&body, STR(",\"message\":"));
-	json_append_string(&body, str_from(message));
+	json_append_plain_string(&body, str_from(message));
 	buf_append_str(&body, STR("}}\n"));
 	chain_append_str(&c->http->reply, buf_str(&body));
 	buf_done(&body);

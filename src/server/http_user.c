@@ -119,7 +119,7 @@ static void answer_login(struct conn *c)
 	set_cookie(c, token, c->client.server->config->http_session_lifetime_s);
 	explicit_bzero(token, sizeof token);
 	buf_append_str(&text, STR("{\"user\":"));
-	json_append_string(&text, acl_user_name(user));
+	json_append_plain_string(&text, acl_user_name(user));
 	buf_append_char(&text, '}');
 	answer(c, &text);
 	buf_done(&text);
@@ -201,7 +201,7 @@ static void append_commands(const struct server *s, const struct user *user, str
 			continue;
 		if (text->len != begin)
 			buf_append_char(text, ',');
-		json_append_string(text, str_from(row->name));
+		json_append_plain_string(text, str_from(row->name));
 	}
 }
 
@@ -213,7 +213,7 @@ static void run_me(struct conn *c, const struct http_request *r)
 	if (!check_method(c, r, HTTP_METHOD_GET) || !check_parameters(c, r))
 		return;
 	buf_append_str(&text, STR("{\"user\":"));
-	json_append_string(&text, acl_user_name(user));
+	json_append_plain_string(&text, acl_user_name(user));
 	buf_append_str(&text, STR(",\"session\":"));
 	json_append_bool(&text, c->http->has_session);
 	buf_append_str(&text, STR(",\"can\":["));

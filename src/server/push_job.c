@@ -105,7 +105,7 @@ void taken_job_done(struct taken_job *job)
 static void append_member(struct buf *out, struct qless_str before, struct qless_str text)
 {
 	buf_append_str(out, before);
-	json_append_string(out, text);
+	json_append_plain_string(out, text);
 }
 
 /* Returns the name of the member for the data: a list is the arguments of the class. Returns NULL

@@ -53,7 +53,7 @@ const char *push_test_begin(void *arg, struct request *req, const struct endpoin
 	if (push->client == NULL)
 		return buf_cstr(&push->unavailable);
 	buf_append_str(&body, STR("{\"test\":true,\"endpoint\":"));
-	json_append_string(&body, endpoint->name);
+	json_append_plain_string(&body, endpoint->name);
 	buf_append_char(&body, '}');
 	push_headers_init(&headers, endpoint, NULL, buf_str(&body));
 	test = mem_zalloc(sizeof *test);

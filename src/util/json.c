@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "util/block.h"
 #include "util/hex.h"
@@ -311,6 +312,26 @@ void json_append_text(struct buf *b, struct qless_str text)
 		}
 		at = ascii + high.used;
 	}
+}
+
+/* The text is divided at each `/`, which is no part of a longer character. */
+void json_append_plain_string(struct buf *b, struct qless_str s)
+{
+	size_t at = 0;
+
+	buf_append_char(b, '"');
+	while (at < s.len) {
+		const char *slash = memchr(s.ptr + at, '/', s.len - at);
+		size_t len = slash != NULL ? (size_t)(slash - s.ptr) - at : s.len - at;
+		char *to = buf_open(b);
+
+		to = buf_room(b, to, PIECE_ROOM(len));
+		buf_close(b, put_few(to, s.ptr + at, len));
+		if (slash != NULL)
+			buf_append_char(b, '/');
+		at += len + (slash != NULL);
+	}
+	buf_append_char(b, '"');
 }
 
 void json_append_stored_string(struct buf *b, struct qless_str s)

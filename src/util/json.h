@@ -22,6 +22,9 @@ void json_append_string(struct buf *b, struct qless_str s);
 /* Appends a string with all bytes from 0x80 unchanged, as the reference stores it. */
 void json_append_stored_string(struct buf *b, struct qless_str s);
 
+/* Appends a string for readers that are no clients of qless: `/` is not escaped, as JSON allows. */
+void json_append_plain_string(struct buf *b, struct qless_str s);
+
 /* Appends a JSON text whose strings may have bytes that are not UTF-8, so that it is valid JSON. */
 void json_append_text(struct buf *b, struct qless_str text);
 

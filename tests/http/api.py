@@ -196,6 +196,19 @@ def errors_have_codes_and_statuses(server):
     c.fails(400, "BADARG", "POST", "/v1/queues/q/jobs", {"class": "k", "data": 1, "delay": -1})
 
 
+def slashes_of_errors_and_pages_are_not_escaped(server):
+    c = server.client()
+    paths = ["/v1/nothing", "/v1/limits/a%2Fb", "/v1/openapi.json", "/v1/info", "/v1/me",
+             "/v1/events?event=a%2Fb", "/v1/queues/q?x=a%2Fb"]
+    for path in paths:
+        equal((path, False), (path, b"\\/" in c.call("GET", path).body))
+    for body in [{"class": "k", "data": 1, "a/b": 1}, b"{", {"class": "k"}]:
+        answer = c.call("POST", "/v1/queues/a%2Fb/jobs", body)
+        equal((400, False), (answer.status, b"\\/" in answer.body))
+    answer = c.call("POST", "/healthz", {})
+    equal((405, False), (answer.status, b"\\/" in answer.body))
+
+
 def nesting_is_limited(server):
     c = server.client()
     for depth, status in ((1000, 201), (1001, 413), (1002, 400), (100000, 400)):
@@ -406,6 +419,7 @@ sys.exit(harness.run([
     a_wait_for_an_end_is_answered,
     requests_in_a_row_are_answered_in_order,
     errors_have_codes_and_statuses,
+    slashes_of_errors_and_pages_are_not_escaped,
     nesting_is_limited,
     a_large_reply_becomes_an_error,
     each_database_is_apart,

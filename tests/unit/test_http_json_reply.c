@@ -279,12 +279,13 @@ static void info_is_an_object_of_sections(void)
 		       STR("# Server\r\nversion:1.2.3\r\npid:17\r\nratio:0.50\r\nrun_id:"
 			   "0123456789012345678901234567890123456789\r\n\r\n# Keyspace\r\n"
 			   "db0:keys=3,expires=0\r\nname:a,b\r\nlist:\r\nzeros:007\r\nminus:-1\r\n"
-			   "qlog:a=\xff\r\n"));
+			   "qlog:a=\xff\r\nconfig_file:/etc/x\r\n"));
 	TEST_ASSERT_EQUAL_STRING(
 		"{\"server\":{\"version\":\"1.2.3\",\"pid\":17,\"ratio\":0.50,"
 		"\"run_id\":\"0123456789012345678901234567890123456789\"},"
 		"\"keyspace\":{\"db0\":{\"keys\":3,\"expires\":0},\"name\":\"a,b\",\"list\":\"\","
-		"\"zeros\":\"007\",\"minus\":-1,\"qlog\":{\"a\":\"\\u00ff\"}}}",
+		"\"zeros\":\"007\",\"minus\":-1,\"qlog\":{\"a\":\"\\u00ff\"},"
+		"\"config_file\":\"/etc/x\"}}",
 		written());
 	reply_verbatim(r, "txt", STR(""));
 	TEST_ASSERT_EQUAL_STRING("{}", written());

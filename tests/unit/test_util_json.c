@@ -54,6 +54,15 @@ static void bytes_that_the_reference_escapes_are_escaped(void)
 	ASSERT_STRING_AS("\"\\u0000\\u0001\\u000b\\u001f\\u007f\"", "\0\1\v\x1f\x7f");
 }
 
+static void a_plain_string_keeps_its_slashes(void)
+{
+	json_append_plain_string(&out, STR("/v1/\xc3\xa9/\"\\\n\x01\xff/"));
+	ASSERT_STR("\"/v1/\xc3\xa9/\\\"\\\\\\n\\u0001\\u00ff/\"", buf_str(&out));
+	buf_clear(&out);
+	json_append_plain_string(&out, str_make(NULL, 0));
+	ASSERT_STR("\"\"", buf_str(&out));
+}
+
 static void characters_beyond_ascii_stay_unchanged(void)
 {
 	ASSERT_STRING_AS("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x9f\"",
@@ -246,6 +255,7 @@ int main(int argc, char **argv)
 	RUN(plain_text_is_quoted);
 	RUN(an_empty_slice_is_an_empty_string);
 	RUN(bytes_that_the_reference_escapes_are_escaped);
+	RUN(a_plain_string_keeps_its_slashes);
 	RUN(characters_beyond_ascii_stay_unchanged);
 	RUN(bytes_that_are_not_utf_8_are_escaped);
 	RUN(no_character_is_cut_between_two_pieces);
