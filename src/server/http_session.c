@@ -15,10 +15,18 @@
 
 static_assert(HTTP_SESSION_DIGEST_BYTES == SHA256_DIGEST_LENGTH, "of SHA-256");
 
+/* A user that has sessions. */
+struct http_session_owner {
+	LIST_ENTRY(http_session_owner) link;
+	const struct user *user;
+	size_t count;
+	TAILQ_HEAD(, http_session) by_use; /* the one that was used last is the last one */
+};
+
 struct http_session {
 	struct hash_node node;
 	TAILQ_ENTRY(http_session) link;
-	const struct user *user;
+	struct http_session_owner *owner;
 	char fingerprint[ACL_FINGERPRINT_BYTES + 1]; /* of the user at the login */
 	int64_t begun_us;			     /* monotonic, as the next one */
 	int64_t used_us;
@@ -40,25 +48,85 @@ static struct qless_str key_of(const struct hash_node *node)
 void http_sessions_init(struct server *s)
 {
 	hash_init(&s->http_sessions.by_digest, key_of, s->hash_seed);
-	TAILQ_INIT(&s->http_sessions.by_use);
+	LIST_INIT(&s->http_sessions.owners);
 }
 
+/* Ends a session, and forgets its user with the last one. */
 static void end(struct server *s, struct http_session *session)
 {
+	struct http_session_owner *owner = session->owner;
+
 	hash_remove(&s->http_sessions.by_digest, &session->node);
-	TAILQ_REMOVE(&s->http_sessions.by_use, session, link);
+	TAILQ_REMOVE(&owner->by_use, session, link);
 	free(session);
+	if (--owner->count != 0)
+		return;
+	LIST_REMOVE(owner, link);
+	free(owner);
 }
 
-static void trim(struct server *s, size_t max)
+/* Returns NULL if the user has no session. */
+static struct http_session_owner *find_owner(const struct server *s, const struct user *user)
 {
-	while (http_session_count(s) > max)
-		end(s, TAILQ_FIRST(&s->http_sessions.by_use));
+	struct http_session_owner *owner;
+
+	LIST_FOREACH(owner, &s->http_sessions.owners, link) {
+		if (owner->user == user)
+			return owner;
+	}
+	return NULL;
+}
+
+/* Returns when the session was used that was not used for the longest time. */
+static int64_t oldest_use_us(const struct http_session_owner *owner)
+{
+	return TAILQ_FIRST(&owner->by_use)->used_us;
+}
+
+/* Whether `a` loses a session before `b`. A user that logs in has one more, and goes first among
+ * those with as many. */
+static bool is_larger(const struct http_session_owner *a, const struct http_session_owner *b,
+		      const struct user *new_user)
+{
+	size_t a_count = a->count + (a->user == new_user);
+	size_t b_count = b->count + (b->user == new_user);
+
+	if (a_count != b_count)
+		return a_count > b_count;
+	if (a->user == new_user || b->user == new_user)
+		return a->user == new_user;
+	return oldest_use_us(a) < oldest_use_us(b);
+}
+
+/* Ends sessions until at most `max` are left: of the user with most of them, the one that was not
+ * used for the longest time. So a user that logs in often takes no session from others. `new_user`
+ * is about to begin one; NULL: nobody is. */
+static void trim(struct server *s, size_t max, const struct user *new_user)
+{
+	while (http_session_count(s) > max) {
+		struct http_session_owner *largest = LIST_FIRST(&s->http_sessions.owners);
+		struct http_session_owner *owner;
+
+		LIST_FOREACH(owner, &s->http_sessions.owners, link) {
+			if (is_larger(owner, largest, new_user))
+				largest = owner;
+		}
+		end(s, TAILQ_FIRST(&largest->by_use));
+	}
+}
+
+/* Ends sessions of a user until at most `max` are left. */
+static void trim_owner(struct server *s, struct http_session_owner *owner, size_t max)
+{
+	size_t excess = owner->count > max ? owner->count - max : 0;
+
+	while (excess-- != 0)
+		end(s, TAILQ_FIRST(&owner->by_use));
 }
 
 void http_sessions_done(struct server *s)
 {
-	trim(s, 0);
+	trim(s, 0, NULL);
 	hash_done(&s->http_sessions.by_digest);
 }
 
@@ -72,20 +140,38 @@ void http_session_digest(struct qless_str token, struct http_session_digest *ret
 	SHA256((const unsigned char *)token.ptr, token.len, ret_digest->bytes);
 }
 
+static struct http_session_owner *make_owner(struct server *s, const struct user *user)
+{
+	struct http_session_owner *owner = mem_zalloc(sizeof *owner);
+
+	owner->user = user;
+	TAILQ_INIT(&owner->by_use);
+	LIST_INSERT_HEAD(&s->http_sessions.owners, owner, link);
+	return owner;
+}
+
 void http_session_begin(struct server *s, const struct user *user,
 			char ret_token[HTTP_SESSION_TOKEN_BYTES + 1])
 {
 	struct http_session *session = mem_zalloc(sizeof *session);
+	struct http_session_owner *owner = find_owner(s, user);
 
-	trim(s, s->config->http_sessions - 1);
+	if (owner != NULL)
+		trim_owner(s, owner, s->config->http_user_sessions - 1);
+	trim(s, s->config->http_sessions - 1, user);
+	/* The user may have lost its last session. */
+	owner = find_owner(s, user);
+	if (owner == NULL)
+		owner = make_owner(s, user);
 	entropy_hex(ret_token, HTTP_SESSION_TOKEN_BYTES / 2);
 	http_session_digest(str_make(ret_token, HTTP_SESSION_TOKEN_BYTES), &session->digest);
-	session->user = user;
+	session->owner = owner;
 	acl_fingerprint(user, session->fingerprint);
 	session->begun_us = s->clocks.mono_us;
 	session->used_us = s->clocks.mono_us;
 	hash_insert(&s->http_sessions.by_digest, &session->node);
-	TAILQ_INSERT_TAIL(&s->http_sessions.by_use, session, link);
+	TAILQ_INSERT_TAIL(&owner->by_use, session, link);
+	owner->count++;
 }
 
 static bool is_too_old(const struct server *s, const struct http_session *session)
@@ -138,9 +224,9 @@ const struct user *http_session_use(struct server *s, struct qless_str token)
 		return NULL;
 	}
 	session->used_us = s->clocks.mono_us;
-	TAILQ_REMOVE(&s->http_sessions.by_use, session, link);
-	TAILQ_INSERT_TAIL(&s->http_sessions.by_use, session, link);
-	return session->user;
+	TAILQ_REMOVE(&session->owner->by_use, session, link);
+	TAILQ_INSERT_TAIL(&session->owner->by_use, session, link);
+	return session->owner->user;
 }
 
 bool http_session_end(struct server *s, struct qless_str token)
@@ -152,56 +238,62 @@ bool http_session_end(struct server *s, struct qless_str token)
 	return session != NULL;
 }
 
-typedef bool is_over_fn(const struct server *s, const struct http_session *session,
-			const void *arg);
-
-static void end_those(struct server *s, is_over_fn *is_over, const void *arg)
+void http_sessions_forget_user(struct server *s, const struct user *user)
 {
-	struct http_session *session, *next;
+	struct http_session_owner *owner = find_owner(s, user);
 
-	for (session = TAILQ_FIRST(&s->http_sessions.by_use); session != NULL; session = next) {
+	if (owner != NULL)
+		trim_owner(s, owner, 0);
+}
+
+typedef bool is_over_fn(const struct server *s, const struct http_session *session);
+
+/* The last session of a user takes its owner with it. */
+static void end_those_of(struct server *s, struct http_session_owner *owner, is_over_fn *is_over)
+{
+	struct http_session *session = TAILQ_FIRST(&owner->by_use), *next;
+
+	for (; session != NULL; session = next) {
 		next = TAILQ_NEXT(session, link);
-		if (is_over(s, session, arg))
+		if (is_over(s, session))
 			end(s, session);
 	}
 }
 
-static bool is_of_user(const struct server *s, const struct http_session *session, const void *arg)
+static void end_those(struct server *s, is_over_fn *is_over)
 {
-	(void)s;
-	return session->user == arg;
+	struct http_session_owner *owner = LIST_FIRST(&s->http_sessions.owners), *next;
+
+	for (; owner != NULL; owner = next) {
+		next = LIST_NEXT(owner, link);
+		end_those_of(s, owner, is_over);
+	}
 }
 
-void http_sessions_forget_user(struct server *s, const struct user *user)
-{
-	end_those(s, is_of_user, user);
-}
-
-static bool has_changed(const struct server *s, const struct http_session *session, const void *arg)
+static bool has_changed(const struct server *s, const struct http_session *session)
 {
 	char fingerprint[ACL_FINGERPRINT_BYTES + 1];
 
 	(void)s;
-	(void)arg;
-	acl_fingerprint(session->user, fingerprint);
+	acl_fingerprint(session->owner->user, fingerprint);
 	return strcmp(fingerprint, session->fingerprint) != 0;
 }
 
 void http_sessions_check(struct server *s)
 {
-	end_those(s, has_changed, NULL);
-}
-
-static bool is_old(const struct server *s, const struct http_session *session, const void *arg)
-{
-	(void)arg;
-	return is_too_old(s, session);
+	end_those(s, has_changed);
 }
 
 void http_sessions_tick(struct server *s)
 {
-	end_those(s, is_old, NULL);
-	trim(s, s->config->http_sessions);
+	struct http_session_owner *owner, *next;
+
+	end_those(s, is_too_old);
+	for (owner = LIST_FIRST(&s->http_sessions.owners); owner != NULL; owner = next) {
+		next = LIST_NEXT(owner, link);
+		trim_owner(s, owner, s->config->http_user_sessions);
+	}
+	trim(s, s->config->http_sessions, NULL);
 }
 
 /* ---- cookies ---- */

@@ -4,8 +4,11 @@
  * The cookie is a random token of 256 bits. The server keeps only its SHA-256, so nothing that
  * reads the memory of the server can use a session. A session ends when its client logs out, when
  * it was not used for http-session-timeout seconds, http-session-lifetime seconds after the login,
- * when the user changes in any way, and when the server stops. If there are http-sessions of them,
- * a login ends the one that was not used for the longest time.
+ * when the user changes in any way, and when the server stops.
+ *
+ * A user has http-user-sessions at most, and a login beyond that ends the one of this user that was
+ * not used for the longest time. If there are http-sessions in all, the user with most of them
+ * loses one.
  */
 #ifndef SERVER_HTTP_SESSION_H
 #define SERVER_HTTP_SESSION_H
@@ -26,11 +29,9 @@ struct user;
 
 #define HTTP_SESSION_COOKIE "qlessd"
 
-TAILQ_HEAD(http_session_list, http_session);
-
 struct http_sessions {
 	struct hash by_digest;
-	struct http_session_list by_use; /* the one that was used last is the last one */
+	LIST_HEAD(, http_session_owner) owners; /* users that have sessions, in no order */
 };
 
 void http_sessions_init(struct server *s);
@@ -63,7 +64,8 @@ bool http_session_end(struct server *s, struct qless_str token);
 void http_sessions_forget_user(struct server *s, const struct user *user);
 /* Ends the sessions of users that have changed since they logged in. */
 void http_sessions_check(struct server *s);
-/* Call this once a second: ends sessions that are too old, or more than there may be. */
+/* Call this once a second: ends sessions that are too old, or more than
+ * there may be. */
 void http_sessions_tick(struct server *s);
 
 /* Finds the token in the value of a Cookie header: the first cookie of the name

@@ -81,6 +81,50 @@ def a_change_of_the_user_ends_its_sessions(server):
         equal("default", c.get("/v1/me")["user"])
 
 
+def user_of(c):
+    return c.get("/v1/me")["user"]
+
+
+def a_user_that_logs_in_often_ends_only_its_own_sessions(server):
+    make_user(server, "alice")
+    make_user(server, "bob")
+    alice = [log_in(server)[0] for _ in range(2)]
+    bobs = [log_in(server, "bob")[0] for _ in range(5)]
+    equal(["alice", "alice"], [user_of(c) for c in alice])
+    equal(["default", "default", "bob", "bob", "bob"], [user_of(c) for c in bobs])
+    contains("http_sessions:5\r", server.command("INFO", "stats").decode())
+
+
+a_user_that_logs_in_often_ends_only_its_own_sessions.options = ["--http-user-sessions", "3"]
+
+
+def the_user_with_most_sessions_makes_room_for_others(server):
+    for name in ("alice", "bob", "carol", "dan", "erin"):
+        make_user(server, name)
+    alice = log_in(server)[0]
+    bobs = [log_in(server, "bob")[0] for _ in range(5)]
+    equal(["alice", "default", "default", "bob", "bob", "bob"],
+          [user_of(c) for c in [alice, *bobs]])
+    # At her second login, carol would have as many as bob, so she replaces her own.
+    carols = [log_in(server, "carol")[0] for _ in range(2)]
+    equal(["alice", "default", "bob", "bob", "default", "carol"],
+          [user_of(c) for c in [alice, *bobs[2:], *carols]])
+    dan = log_in(server, "dan")[0]
+    equal(["alice", "default", "bob", "carol", "dan"],
+          [user_of(c) for c in [alice, *bobs[3:], carols[1], dan]])
+    # Each has one: the session ends that was not used for the longest time.
+    erin = log_in(server, "erin")[0]
+    equal(["default", "bob", "carol", "dan", "erin"],
+          [user_of(c) for c in [alice, bobs[4], carols[1], dan, erin]])
+    # Fewer sessions than there are.
+    server.command("CONFIG", "SET", "http-sessions", "1")
+    harness.wait_until(
+        lambda: "http_sessions:1\r" in server.command("INFO", "stats").decode())
+
+
+the_user_with_most_sessions_makes_room_for_others.options = ["--http-sessions", "4"]
+
+
 def a_session_needs_the_password_of_the_server_no_more(server):
     make_user(server, "alice")
     c, _ = log_in(server)
@@ -265,6 +309,8 @@ sys.exit(harness.run([
     a_wrong_password_is_refused_and_counts,
     bodies_of_a_login_have_two_texts,
     a_change_of_the_user_ends_its_sessions,
+    a_user_that_logs_in_often_ends_only_its_own_sessions,
+    the_user_with_most_sessions_makes_room_for_others,
     a_session_needs_the_password_of_the_server_no_more,
     cookies_that_are_no_token_are_ignored,
     a_user_learns_what_it_may_do,

@@ -24,6 +24,7 @@ void setUp(void)
 {
 	server = mem_zalloc(sizeof *server);
 	config = (struct config){ .http_sessions = 3,
+				  .http_user_sessions = 3,
 				  .http_session_timeout_s = 100,
 				  .http_session_lifetime_s = 250 };
 	server->config = &config;
@@ -157,6 +158,41 @@ static void a_login_ends_the_session_that_was_not_used_for_longest(void)
 	TEST_ASSERT_NOT_NULL(use(&d));
 }
 
+static void a_login_ends_no_session_of_a_user_that_has_fewer(void)
+{
+	const struct user *alice = make_user("alice", ">one"), *bob = make_user("bob", ">two");
+	struct token a = begin(alice), b;
+
+	pass(1);
+	for (int i = 0; i < 10; i++)
+		b = begin(bob);
+	TEST_ASSERT_EQUAL_size_t(3, http_session_count(server));
+	TEST_ASSERT_EQUAL_PTR(alice, use(&a));
+	TEST_ASSERT_EQUAL_PTR(bob, use(&b));
+}
+
+static void a_user_has_a_number_of_sessions_of_its_own(void)
+{
+	const struct user *alice = make_user("alice", ">one"), *bob = make_user("bob", ">two");
+	struct token a, b, c;
+
+	config.http_user_sessions = 1;
+	a = begin(alice);
+	b = begin(bob);
+	c = begin(bob);
+	TEST_ASSERT_EQUAL_size_t(2, http_session_count(server));
+	TEST_ASSERT_EQUAL_PTR(alice, use(&a));
+	TEST_ASSERT_NULL(use(&b));
+	TEST_ASSERT_EQUAL_PTR(bob, use(&c));
+	config.http_user_sessions = 2;
+	b = begin(bob);
+	config.http_user_sessions = 1;
+	http_sessions_tick(server);
+	TEST_ASSERT_NOT_NULL(use(&a));
+	TEST_ASSERT_NOT_NULL(use(&b));
+	TEST_ASSERT_NULL(use(&c));
+}
+
 static void a_change_of_the_user_ends_its_sessions_alone(void)
 {
 	static const char *const changes[] = {
@@ -256,6 +292,8 @@ int main(int argc, char **argv)
 	RUN(a_session_ends_when_it_is_old_although_it_is_used);
 	RUN(the_second_removes_sessions_that_are_over);
 	RUN(a_login_ends_the_session_that_was_not_used_for_longest);
+	RUN(a_login_ends_no_session_of_a_user_that_has_fewer);
+	RUN(a_user_has_a_number_of_sessions_of_its_own);
 	RUN(a_change_of_the_user_ends_its_sessions_alone);
 	RUN(a_deleted_user_has_no_sessions);
 	RUN(the_cookie_is_found_among_others);
