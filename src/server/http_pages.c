@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/conn_int.h"
 #include "server/http_answer.h"
 #include "server/metrics.h"
 #include "server/persist.h"
@@ -14,15 +15,18 @@
 #define SCRAPES_MAX 4
 /* Bytes of a portion of a page of metrics. Making one takes well below a millisecond. */
 #define PORTION_BYTES ((size_t)64 * 1024)
+/* Microseconds without a new portion after which a client loses its place to another one. */
+#define STALL_US INT64_C(1000000)
 
 struct scrape {
 	struct conn *conn;
+	int64_t portion_us; /* monotonic: when the last portion was made */
 	struct metrics *metrics;
 	TAILQ_ENTRY(scrape) link;
 };
 
 struct http_pages {
-	TAILQ_HEAD(, scrape) scrapes; /* the first one goes on next */
+	TAILQ_HEAD(, scrape) scrapes; /* the first one has waited longest for its next portion */
 	size_t scrape_count;
 };
 
@@ -116,6 +120,7 @@ static bool send_portion(struct scrape *scrape)
 	int64_t begin_us = stats_begin_latency(s);
 	bool more = metrics_append(scrape->metrics, &text, PORTION_BYTES);
 
+	scrape->portion_us = s->clocks.mono_us;
 	http_stream_write(c, buf_str(&text));
 	buf_done(&text);
 	stats_end_latency(s, "http-metrics", begin_us);
@@ -123,6 +128,39 @@ static bool send_portion(struct scrape *scrape)
 		return true;
 	scrape_free(s->http->pages, scrape);
 	http_stream_end(c);
+	return false;
+}
+
+static bool has_room(const struct scrape *scrape)
+{
+	return http_stream_backlog(scrape->conn) < PORTION_BYTES;
+}
+
+/* Whether the client does not read its page. A page that waits for the log is our own fault. */
+static bool is_stalled(const struct scrape *scrape)
+{
+	const struct server *s = scrape->conn->client.server;
+
+	return !has_room(scrape) && !conn_has_held_output(scrape->conn) &&
+	       s->clocks.mono_us - scrape->portion_us >= STALL_US;
+}
+
+/* Returns whether there is a place for a page. If all are taken, closes the connection whose client
+ * has not read for the longest time. */
+static bool make_place(struct server *s)
+{
+	struct scrape *scrape;
+
+	if (s->http->pages->scrape_count < SCRAPES_MAX)
+		return true;
+	TAILQ_FOREACH(scrape, &s->http->pages->scrapes, link) {
+		if (!is_stalled(scrape))
+			continue;
+		s->stats.http_disconnects++;
+		conn_kill(scrape->conn, "it did not read its page of metrics, and another client "
+					"wanted one");
+		return true;
+	}
 	return false;
 }
 
@@ -141,7 +179,7 @@ static enum dispatch_result reply_metrics(struct conn *c)
 		http_stream_end(c);
 		return DISPATCH_DONE;
 	}
-	if (p->scrape_count == SCRAPES_MAX) {
+	if (!make_place(s)) {
 		http_reply_field(c, STR("Retry-After"), STR("1"));
 		http_refuse(c, 503, "BUSY", "too many requests for metrics at once");
 		return DISPATCH_DONE;
@@ -155,11 +193,6 @@ static enum dispatch_result reply_metrics(struct conn *c)
 	p->scrape_count++;
 	http_stream_begin(c, 200, type, &ops);
 	return send_portion(scrape) ? DISPATCH_WAIT : DISPATCH_DONE;
-}
-
-static bool has_room(const struct scrape *scrape)
-{
-	return http_stream_backlog(scrape->conn) < PORTION_BYTES;
 }
 
 bool http_pages_can_run(const struct server *s)

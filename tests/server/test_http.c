@@ -293,9 +293,9 @@ static void clients_leave_descriptors_to_http_and_to_rewrites(void)
 	TEST_ASSERT_FALSE(qlessd_has_logged(&q, "no file descriptors left"));
 }
 
-static void a_scraper_that_disconnects_is_forgotten(void)
+/* Makes a page that is larger than what the buffers of sockets take. */
+static void put_in_many_queues(void)
 {
-	start_with("--http-max-queues", "5000");
 	for (int i = 0; i < 3000; i++) {
 		char words[100];
 
@@ -303,6 +303,12 @@ static void a_scraper_that_disconnects_is_forgotten(void)
 		peer_send_words(p, words);
 	}
 	peer_skip_replies(p, 3000);
+}
+
+static void a_scraper_that_disconnects_is_forgotten(void)
+{
+	start_with("--http-max-queues", "5000");
+	put_in_many_queues();
 	for (int i = 0; i < 8; i++) {
 		struct peer *http = peer_connect_to("127.0.0.1", http_port);
 
@@ -315,6 +321,31 @@ static void a_scraper_that_disconnects_is_forgotten(void)
 	assert_has(buf_cstr(&page), "qlessd_queue_waiting_jobs{queue=\"queue-2999\",db=\"0\"} 1\n");
 	ASK(p, "CONFIG SET http-max-queues 10", "+OK\r\n");
 	assert_has(get("/metrics"), "qlessd_queues_left_out 2990\n");
+}
+
+static void begin_page_and_read_no_more(void)
+{
+	struct peer *http = peer_connect_to("127.0.0.1", http_port);
+
+	peer_send_text(http, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+	peer_skip(http, 1000);
+}
+
+/* Only the one that has not read for the longest time loses its place. */
+static void scrapers_that_do_not_read_keep_no_place(void)
+{
+	start_with("--http-max-queues", "5000");
+	ASK(p, "CONFIG SET http-idle-timeout 86400", "+OK\r\n");
+	put_in_many_queues();
+	for (int i = 0; i < 4; i++)
+		begin_page_and_read_no_more();
+	for (int i = 0; i < 4; i++) {
+		WAIT_UNTIL(strstr(get("/metrics"), " 200 OK\r\n") != NULL);
+		assert_has(buf_cstr(&page), "qlessd_queues_left_out 0\n");
+		TEST_ASSERT_EQUAL_INT64(1 + i,
+					peer_ask_number(p, "INFO stats", "http_disconnections:"));
+		begin_page_and_read_no_more();
+	}
 }
 
 /*
@@ -823,6 +854,7 @@ int main(int argc, char **argv)
 	RUN(without_descriptors_the_log_stays_small);
 	RUN(clients_leave_descriptors_to_http_and_to_rewrites);
 	RUN(a_scraper_that_disconnects_is_forgotten);
+	RUN(scrapers_that_do_not_read_keep_no_place);
 	RUN(metrics_are_in_the_format_of_prometheus);
 	RUN(a_family_may_end_near_the_end_of_a_portion);
 	RUN(metrics_describe_queues);
