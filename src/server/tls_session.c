@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "server/tls.h"
+#include "util/mem.h"
 
 /* Bytes of data in a record, at most. */
 #define RECORD_BYTES ((size_t)SSL3_RT_MAX_PLAIN_LENGTH)
@@ -15,10 +17,45 @@
 #define WHOLE_BYTES (RECORD_BYTES / 2)
 /* The first byte of a TLS handshake. */
 #define FIRST_BYTE SSL3_RT_HANDSHAKE
+/* Records without bytes for us that a peer may send in a row, also in the handshake. OpenSSL reads
+ * such records in one call, as long as they arrive. An ordinary handshake has fewer than ten, and a
+ * long chain of certificates in small records takes most of this number. */
+#define IDLE_RECORDS_MAX 64
+
+struct session {
+	SSL *ssl;
+	unsigned idle_records; /* in a row, up to the last */
+};
 
 static SSL *ssl_of(const struct transport *t)
 {
-	return t->state;
+	return ((const struct session *)t->state)->ssl;
+}
+
+static bool is_idle_too_long(const struct transport *t)
+{
+	return ((const struct session *)t->state)->idle_records > IDLE_RECORDS_MAX;
+}
+
+static void note_data(struct transport *t)
+{
+	((struct session *)t->state)->idle_records = 0;
+}
+
+/* Counts the records of the peer. OpenSSL reads no more of them after the end of the stream. */
+static void on_message(int is_ours, int version, int type, const void *bytes, size_t len, SSL *ssl,
+		       void *arg)
+{
+	struct session *session = arg;
+
+	(void)version;
+	(void)bytes;
+	(void)len;
+	if (is_ours != 0 || type != SSL3_RT_HEADER)
+		return;
+	session->idle_records++;
+	if (session->idle_records > IDLE_RECORDS_MAX)
+		SSL_set_shutdown(ssl, SSL_get_shutdown(ssl) | SSL_RECEIVED_SHUTDOWN);
 }
 
 /* Returns the transport_result for a call of OpenSSL that returned `rc`. */
@@ -26,6 +63,11 @@ static int result_of(struct transport *t, int rc)
 {
 	unsigned long code;
 
+	if (is_idle_too_long(t)) {
+		t->error = "the peer sends too many TLS records without data";
+		ERR_clear_error();
+		return TRANSPORT_FAILED;
+	}
 	switch (SSL_get_error(ssl_of(t), rc)) {
 	case SSL_ERROR_WANT_READ:
 		return TRANSPORT_WANT_READ;
@@ -86,6 +128,7 @@ static int session_handshake(struct transport *t)
 	}
 	rc = SSL_do_handshake(ssl_of(t));
 	if (rc == 1) {
+		note_data(t);
 		/* The first request may have arrived together with the end of the handshake. */
 		t->has_more = true;
 		return 0;
@@ -116,6 +159,7 @@ static ssize_t session_read(struct transport *t, char *to, size_t size)
 		rc = SSL_read_ex(ssl, to + got, size - got, &n);
 		if (rc != 1)
 			break;
+		note_data(t);
 		got += n;
 		if (SSL_has_pending(ssl) == 0)
 			return (ssize_t)got;
@@ -201,6 +245,7 @@ static int session_end(struct transport *t)
 static void session_done(struct transport *t)
 {
 	SSL_free(ssl_of(t));
+	free(t->state);
 	t->state = NULL;
 }
 
@@ -218,12 +263,17 @@ static const struct transport_ops session_ops = {
 int tls_session_init(struct transport *t, int fd, const struct tls *tls)
 {
 	SSL *ssl = tls_new_session(tls);
+	struct session *session;
 
 	if (ssl == NULL || SSL_set_fd(ssl, fd) != 1) {
 		SSL_free(ssl);
 		return -1;
 	}
-	*t = (struct transport){ .ops = &session_ops, .fd = fd, .state = ssl };
+	session = mem_zalloc(sizeof *session);
+	session->ssl = ssl;
+	SSL_set_msg_callback(ssl, on_message);
+	SSL_set_msg_callback_arg(ssl, session);
+	*t = (struct transport){ .ops = &session_ops, .fd = fd, .state = session };
 	return 0;
 }
 

@@ -617,6 +617,39 @@ static void a_tls_client_on_the_plain_port_gets_an_error(void)
 	TEST_ASSERT_TRUE(may_join(&anyone));
 }
 
+/* Returns false if the server has closed the connection. */
+static bool update_keys(struct peer *p)
+{
+	return SSL_key_update(p->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1 &&
+	       SSL_do_handshake(p->ssl) == 1;
+}
+
+static void a_flood_of_key_updates_closes_the_connection(void)
+{
+	struct peer *p, *other;
+
+	START_OPEN(NULL);
+	p = join(&anyone);
+	ASK(p, "PING", "+PONG\r\n");
+	for (int i = 0; i < 1000 && update_keys(p); i++)
+		continue;
+	peer_expect_end(p);
+	other = join(&anyone);
+	ASK(other, "PING", "+PONG\r\n");
+}
+
+static void keys_may_be_updated_often_between_requests(void)
+{
+	struct peer *p;
+
+	START_OPEN(NULL);
+	p = join(&anyone);
+	for (int i = 0; i < 500; i++) {
+		TEST_ASSERT_TRUE(update_keys(p));
+		ASK(p, "PING", "+PONG\r\n");
+	}
+}
+
 /* The beginning of a ClientHello that announces 512 bytes. */
 static const char hello[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 
@@ -653,6 +686,27 @@ static void an_invalid_handshake_closes_the_connection(void)
 	peer_expect(p, "\x15\x03");
 	WAIT_UNTIL(info("tls_handshake_failures:") == 1);
 	TEST_ASSERT_TRUE(may_join(&anyone));
+}
+
+/* A ClientHello of 64 KiB, a byte in each record. It is not complete. */
+static void a_handshake_in_too_many_records_fails(void)
+{
+	static const char record[] = "\x16\x03\x01\x00\x01";
+	static const char begin[] = "\x01\x00\xff\xff\x03\x03";
+	struct peer *p;
+
+	START_OPEN(NULL);
+	p = peer_connect_to("127.0.0.1", port);
+	for (size_t i = 0; i < 1000; i++) {
+		char bytes[sizeof record];
+
+		memcpy(bytes, record, sizeof record - 1);
+		bytes[sizeof record - 1] = i < sizeof begin - 1 ? begin[i] : 0;
+		peer_send_blindly(p, bytes, sizeof bytes);
+	}
+	peer_expect_end(p);
+	TEST_ASSERT_EQUAL_INT64(1, info("tls_handshake_failures:"));
+	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "too many TLS records without data"));
 }
 
 static void a_slow_handshake_is_closed(void)
@@ -750,6 +804,9 @@ int main(int argc, char **argv)
 	RUN(a_tls_client_on_the_plain_port_gets_an_error);
 	RUN(leaving_during_the_handshake_does_no_harm);
 	RUN(an_invalid_handshake_closes_the_connection);
+	RUN(a_handshake_in_too_many_records_fails);
+	RUN(a_flood_of_key_updates_closes_the_connection);
+	RUN(keys_may_be_updated_often_between_requests);
 	RUN(a_slow_handshake_is_closed);
 	RUN(handshakes_do_not_delay_shutdown);
 	RUN(redis_cli_connects_with_tls);
