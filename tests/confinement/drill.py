@@ -3,6 +3,7 @@
 import contextlib
 import grp
 import http.client
+import http.server
 import os
 import pathlib
 import pwd
@@ -201,6 +202,36 @@ def make_certificates(root):
     subprocess.run(["openssl", "rehash", authorities], check=True, capture_output=True)
 
 
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    """Takes the jobs that the service posts."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *unused):
+        pass
+
+
+@contextlib.contextmanager
+def endpoint(certificate=None, key=None):
+    """The port of an endpoint that runs as long as the context. It has TLS if it has a certificate."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server.socket = context.wrap_socket(server.socket, server_side=True,
+                                            do_handshake_on_connect=False)
+    server.handle_error = lambda *unused: None  # a client that refuses the certificate
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def give_away(directory):
     """Let the files belong to the user of the service."""
     for parent, _, files in os.walk(directory):
@@ -221,6 +252,22 @@ def work(service):
     page.request("GET", "/metrics")
     page.getresponse().read()
     page.close()
+
+
+def push(service):
+    """Jobs that are posted to a name, and to a service whose certificate no authority has signed."""
+    with service.peer() as peer, endpoint() as plain, \
+            endpoint(service.root / CERTIFICATE, service.root / KEY) as secure:
+        for name, url in (("plain", f"http://{HTTP_HOST}:{plain}/"),
+                          ("secure", f"https://{HTTP_HOST}:{secure}/")):
+            peer.call("ENDPOINT.SET", name, "URL", url, "QUEUES", "1", name)
+            peer.call("PUT", "producer", name, name, "Send", "{}", "0", "RETRIES", "0")
+        wait_until(lambda: '"state":"complete"' in peer.call("GET", "plain"), "a posted job")
+        wait_until(lambda: '"state":"failed"' in peer.call("GET", "secure"), "a refused certificate")
+        if "certificate" not in peer.call("GET", "secure"):
+            raise Failed("the certificate was not refused: " + peer.call("GET", "secure"))
+        for name in ("plain", "secure"):
+            peer.call("ENDPOINT.DELETE", name)
 
 
 def live(service):
@@ -284,6 +331,7 @@ def run(program, config, top):
 def full_life(service):
     service.start()
     work(service)
+    push(service)
     live(service)
     with service.peer() as peer:
         peer.send("SHUTDOWN", "SAVE")
