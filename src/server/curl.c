@@ -8,6 +8,9 @@
 
 /* The oldest version that has all options: 7.85, which first named protocols by a text. */
 #define OLDEST_VERSION 0x075500
+/* The oldest version whose HTTP/2 is known to work with an event loop: 8.14. In 7.88, a request may
+ * miss the end of its answer, and then takes until its timeout. */
+#define OLDEST_HTTP2_VERSION 0x080e00
 
 static const struct {
 	const char *name;
@@ -59,6 +62,7 @@ int curl_load(struct curl_api *ret_api, struct buf *ret_error)
 			   version->version);
 		goto fail;
 	}
+	ret_api->has_http2 = version->version_num >= OLDEST_HTTP2_VERSION;
 	if (ret_api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		return 0;
 	buf_append_str(ret_error, STR("libcurl cannot be initialised"));

@@ -8,12 +8,14 @@
 #define SERVER_CURL_H
 
 #include <curl/curl.h>
+#include <stdbool.h>
 
 struct buf;
 
 /* The functions that are used, by their names without `curl_`. */
 struct curl_api {
 	void *library;
+	bool has_http2; /* it is known to work */
 	CURLcode (*global_init)(long flags);
 	void (*global_cleanup)(void);
 	curl_version_info_data *(*version_info)(CURLversion age);

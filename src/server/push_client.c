@@ -291,7 +291,8 @@ static void set_connection(struct post *post, const struct config *config)
 #endif
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
-	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+	SET(CURLOPT_HTTP_VERSION,
+	    (long)(api->has_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
 	SET(CURLOPT_TCP_NODELAY, 1L);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)config->push_connect_timeout_s * 1000L);
 	/* Without a text here, libcurl would look at the environment. */

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Endpoints over TLS: which certificates the server trusts."""
+"""Endpoints over TLS: which certificates the server trusts, and HTTP/2."""
 
+import contextlib
 import os
 import ssl
 import subprocess
@@ -91,6 +92,38 @@ def the_ca_file_can_change_while_the_server_runs(server):
     wait_until(lambda: server.state("j2") == "complete")
 
 
+@contextlib.contextmanager
+def endpoint_of_http2(server):
+    """The port of a process that offers HTTP/2."""
+    begin(server).close()
+    base = os.path.join(server.directory, "server")
+    script = os.path.join(os.path.dirname(__file__), "endpoint2.mjs")
+    with subprocess.Popen(["node", script, base + ".crt", base + ".key"],
+                          stdout=subprocess.PIPE) as process:
+        try:
+            yield int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def every_request_to_an_endpoint_of_http2_gets_its_answer(server):
+    """Also if headers and bodies do not fit into one read, or many answers arrive together. A request
+    that misses the end of its answer would fail its job."""
+    with endpoint_of_http2(server) as port:
+        with_ca(server)
+        for size in (0, 1000, 30000):
+            for number in range(20):
+                server.put(f"{size}-{number}", options=("retries", 0))
+            server.set("e", f"https://127.0.0.1:{port}/{size}", "concurrency", 8, "timeout", 20)
+            for number in range(20):
+                jid = f"{size}-{number}"
+                wait_until(lambda: server.state(jid) in ("complete", "failed"))
+                job = server.job(jid)
+                equal(("complete", ""), (job["state"], job["failure"].get("message", "")))
+                equal(size + 3, len(job["result"]))
+            server.call("ENDPOINT.DELETE", "e")
+
+
 run([
     a_certificate_of_the_ca_file_is_trusted,
     a_certificate_of_an_unknown_ca_is_refused,
@@ -98,4 +131,5 @@ run([
     a_certificate_of_another_host_is_refused,
     an_endpoint_without_tls_is_refused,
     the_ca_file_can_change_while_the_server_runs,
+    every_request_to_an_endpoint_of_http2_gets_its_answer,
 ])
