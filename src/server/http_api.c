@@ -251,10 +251,9 @@ static enum dispatch_result run_with_history(struct conn *c, struct arguments *a
 {
 	enum dispatch_result result;
 
-	http_history_begin(c);
+	http_history_begin(c, a->argv, (int)a->argc);
 	result = dispatch_request(&c->client, a->argv, (int)a->argc);
-	http_history_end(c, a->argv, (int)a->argc,
-			 result == DISPATCH_DONE && !c->http->json.is_error);
+	http_history_end(c, result == DISPATCH_DONE && !c->http->json.is_error);
 	return result;
 }
 
@@ -361,6 +360,9 @@ enum dispatch_result http_api_run(struct conn *c, const struct http_request *r)
 	enum dispatch_result result;
 	unsigned allowed;
 
+	/* A browser sees all entries of what its user did last. */
+	if (http_history_is_kept(c) && http_history_can_run(c->client.server))
+		return DISPATCH_NEXT;
 	c->client.session.db = 0;
 	json_reply_begin(&c->http->json, STR(""), JSON_REPLY_STRING);
 	if (method == HTTP_METHOD_GET && str_equal(r->target.path, STR("/v1/openapi.json"))) {

@@ -6,6 +6,7 @@
 
 #include "server/conn_int.h"
 #include "server/http_answer.h"
+#include "server/http_history.h"
 #include "server/http_pages.h"
 #include "server/http_serve.h"
 #include "server/server_int.h"
@@ -68,6 +69,7 @@ void http_init(struct server *s)
 	s->http->limit = s->config->http_maxclients;
 	s->http->pages = http_pages_new();
 	s->http->api = http_api_new();
+	s->http->history = http_history_new();
 	for (int i = 0; i < 2; i++)
 		s->http->seeds[i] = entropy_u64();
 	if (gethostname(s->http->machine, sizeof s->http->machine - 1) < 0)
@@ -79,6 +81,7 @@ void http_done(struct server *s)
 	if (s->http != NULL) {
 		http_pages_free(s->http->pages);
 		http_api_free(s->http->api);
+		http_history_free(s->http->history);
 	}
 	free(s->http);
 	s->http = NULL;

@@ -33,6 +33,7 @@
 struct conn;
 struct event_stream;
 struct http_conn;
+struct http_history;
 struct http_pages;
 struct http_stream_ops;
 struct server;
@@ -84,6 +85,7 @@ struct http {
 	char date_text[HTTP_DATE_SIZE]; /* of date_s, for answers */
 	struct http_pages *pages;
 	struct http_api *api;
+	struct http_history *history;
 };
 
 /* Make what connections share, if there is a port for HTTP. */

@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "command/databases.h"
+#include "server/http_history.h"
 #include "server/persist_int.h"
 #include "server/push.h"
 #include "server/users_log.h"
@@ -48,6 +49,8 @@ static void note_change(void *arg, const struct operation *op)
 	if (s->persist != NULL)
 		record_change(s, op);
 	push_note(s, op);
+	if (s->http != NULL)
+		http_history_note_change(s, op);
 }
 
 void recording_append(struct server *s, const struct operation *op)

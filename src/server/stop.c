@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "server/environment.h"
+#include "server/http_history.h"
 #include "server/listen.h"
 #include "server/push.h"
 #include "server/server_int.h"
@@ -51,6 +52,8 @@ void stop_begin(struct server *s)
 			http_conn_stop(c);
 		conn_finish(c);
 	}
+	if (s->http != NULL)
+		http_history_finish(s);
 	push_stop(s);
 	submissions_stop(s);
 }

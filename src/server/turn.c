@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command/databases.h"
+#include "server/http_history.h"
 #include "server/http_pages.h"
 #include "server/listen.h"
 #include "server/pubsub.h"
@@ -141,7 +142,7 @@ static bool is_idle(const struct server *s)
 	       (sweep_watch_is_idle(&s->sweep_watch) || !sweep_watch_can_run(s)) &&
 	       (ticks_are_idle(&s->ticks) || !ticks_can_run(s)) &&
 	       (overtime_is_idle(&s->overtime) || !overtime_can_run(s)) &&
-	       (s->http == NULL || !http_pages_can_run(s)) &&
+	       (s->http == NULL || (!http_pages_can_run(s) && !http_history_can_run(s))) &&
 	       (s->push == NULL || push_is_idle(s->push)) &&
 	       (event_streams_are_idle(&s->event_streams) || !event_streams_can_run(s));
 }
@@ -166,8 +167,10 @@ static void run_others(struct server *s)
 		ticks_run(s);
 	if (!overtime_is_idle(&s->overtime))
 		overtime_run(s);
-	if (s->http != NULL)
+	if (s->http != NULL) {
 		http_pages_go_on(s);
+		http_history_go_on(s);
+	}
 	if (!lines_are_empty(&s->lines))
 		lines_run(s);
 	if (!awaited_is_empty(&s->awaited))

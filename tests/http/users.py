@@ -219,6 +219,62 @@ def the_history_tells_what_a_user_did_in_the_console(server):
     equal(1, sum(what.startswith("timed out by") for what in whats(server, "j")))
 
 
+def notes(server, jid):
+    """The entries of the console in the history."""
+    return [what for what in whats(server, jid) if what.endswith("in the console")]
+
+
+def the_history_tells_which_failed_jobs_a_user_retried(server):
+    make_user(server, "alice")
+    make_user(server, "rita", "resetkeys", "~q")
+    for jid, queue in (("a", "q"), ("b", "r"), ("c", "q"), ("d", "q"), ("e", "q")):
+        server.command("PUT", "w", queue, jid, "k", "{}", 0)
+        server.command("POP", queue, "w", 1)
+        server.command("FAIL", jid, "w", "g", "m")
+    rita, alice = log_in(server, "rita")[0], log_in(server)[0]
+    equal({"moved": 1}, rita.post("/v1/failures/g/retry", {"queue": "q", "count": 1}))
+    equal({"moved": 2}, alice.post("/v1/failures/g/retry", {"queue": "q", "count": 2}))
+    equal({"moved": 2}, rita.post("/v1/failures/g/retry", {"queue": "q"}))
+    equal({"moved": 0}, alice.post("/v1/failures/g/retry", {"queue": "q"}))
+    equal([["retried by rita in the console"], ["retried by alice in the console"],
+           ["retried by alice in the console"], ["retried by rita in the console"],
+           ["retried by rita in the console"]], [notes(server, jid) for jid in "abcde"])
+
+
+def the_history_tells_what_a_user_did_to_several_jobs(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    for jid, worker in (("a", "w"), ("b", "x"), ("c", "w")):
+        server.command("PUT", "p", "q", jid, "k", "{}", 0)
+        server.command("POP", "q", worker, 1)
+    c.post("/v1/queues/q/complete", {
+        "worker": "w", "jobs": [{"jid": jid, "data": {}} for jid in "abcd"]})
+    equal([["completed by alice in the console"], [], ["completed by alice in the console"]],
+          [notes(server, jid) for jid in "abc"])
+    c.call("POST", "/v1/jobs/timeout", {"jids": ["b"]})
+    equal(["timed out by alice in the console"], notes(server, "b"))
+
+
+def the_history_names_the_user_that_puts_a_job_for_a_worker(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    server.command("PUT", "w", "q", "held", "k", "{}", 0, "unique", "u")
+    jobs = [{"jid": "a", "class": "k", "data": 1}, {"jid": "+", "class": "k", "data": 2}]
+    first = c.post("/v1/queues/q/jobs", [dict(job, worker="w") for job in jobs], status=201)
+    equal(["a", "1"], first["jids"])
+    second = c.post("/v1/queues/q/jobs", {"class": "k", "data": 3, "worker": "w"}, status=201)
+    for jid in [*first["jids"], second["jid"]]:
+        equal(["put by alice in the console"], notes(server, jid))
+    # The history names the user, if that is the worker.
+    third = c.post("/v1/queues/q/jobs", jobs[1:], status=201)
+    equal([], notes(server, third["jids"][0]))
+    # Nothing was put.
+    c.call("POST", "/v1/queues/q/jobs", {"class": "k", "data": 1, "worker": "w", "unique": "u"})
+    c.call("POST", "/v1/queues/q/jobs",
+           [{"jid": "other", "class": "k", "data": 1, "worker": "w", "unique": "u"}])
+    equal([], notes(server, "held"))
+
+
 def the_history_is_as_before_without_a_session(server):
     make_user(server, "alice")
     server.command("PUT", "w", "q", "j", "k", "{}", 0)
@@ -316,6 +372,9 @@ sys.exit(harness.run([
     a_user_learns_what_it_may_do,
     a_user_that_may_only_read_learns_of_no_command_that_changes,
     the_history_tells_what_a_user_did_in_the_console,
+    the_history_tells_which_failed_jobs_a_user_retried,
+    the_history_tells_what_a_user_did_to_several_jobs,
+    the_history_names_the_user_that_puts_a_job_for_a_worker,
     the_history_is_as_before_without_a_session,
     the_history_survives_a_restart,
     nothing_is_noted_when_a_command_fails,

@@ -530,6 +530,68 @@ static void an_array_of_many_jobs_takes_several_turns(void)
 	TEST_ASSERT_LESS_THAN_INT64(60, least);
 }
 
+/* Logs in. Returns the header line of the session. */
+static const char *log_in(const char *user, const char *password)
+{
+	static char line[200];
+	char body[200];
+	const char *cookie;
+
+	snprintf(body, sizeof body, "{\"user\":\"%s\",\"password\":\"%s\"}", user, password);
+	assert_status(ask("POST /v1/login", JSON, body), 200);
+	cookie = strstr(buf_cstr(&page), "Set-Cookie: qlessd=");
+	TEST_ASSERT_NOT_NULL(cookie);
+	snprintf(line, sizeof line, "Cookie: %.*s\r\n" JSON, (int)strcspn(cookie + 12, ";"),
+		 cookie + 12);
+	return line;
+}
+
+/* Sends a command about each of many jobs, and skips the replies. */
+static void tell_of_each(const char *before_number, const char *after_number)
+{
+	for (int i = 0; i < ARRAY_JOBS; i++) {
+		char words[100];
+
+		snprintf(words, sizeof words, "%s%05d%s", before_number, i, after_number);
+		peer_send_words(p, words);
+	}
+	peer_skip_replies(p, ARRAY_JOBS);
+}
+
+/* Number of jobs of a portion that gets its entries in a turn, see http_history.c. */
+#define PORTION_JOBS 500
+
+/* Their entries in the history are written in portions, one in each turn. */
+static void an_action_on_many_jobs_takes_short_turns(void)
+{
+	int64_t turns, turn_us;
+	const char *cookie;
+
+	START("--max-jobs-per-call", "10000");
+	ASK(p, "ACL SETUSER alice on >secret +@all ~*", "+OK\r\n");
+	cookie = log_in("alice", "secret");
+	tell_of_each("PUT w q j", " k {} 0");
+	peer_send_words(p, "POP q w 10000");
+	peer_skip_replies(p, 1);
+	tell_of_each("FAIL j", " w g m");
+	ASK(p, "CONFIG RESETSTAT", "+OK\r\n");
+	assert_status(ask("POST /v1/failures/g/retry", cookie, "{\"queue\":\"q\",\"count\":10000}"),
+		      200);
+	/* It waits until all jobs have their entries. */
+	assert_has(ask("GET /v1/jobs/j09999", cookie, NULL), "retried by alice in the console");
+	turns = peer_ask_number(p, "INFO stats", "eventloop_cycles:");
+	turn_us = peer_ask_number(p, "INFO stats", "eventloop_cpu_max:");
+	TEST_ASSERT_GREATER_OR_EQUAL_INT64(ARRAY_JOBS / PORTION_JOBS, turns);
+	if (!qlessd_is_sanitized())
+		TEST_ASSERT_LESS_THAN_INT64(TURN_MAX_US, turn_us);
+	for (int i = 0; i < ARRAY_JOBS; i += 499) {
+		char line[100];
+
+		snprintf(line, sizeof line, "GET /v1/jobs/j%05d", i);
+		assert_has(ask(line, cookie, NULL), "retried by alice in the console");
+	}
+}
+
 /* Every client sends as much as it can without a user. */
 static void clients_without_a_user_cost_little(void)
 {
@@ -845,6 +907,7 @@ int main(int argc, char **argv)
 	RUN(unread_answers_hold_further_requests);
 	RUN(no_body_takes_a_long_turn);
 	RUN(an_array_of_many_jobs_takes_several_turns);
+	RUN(an_action_on_many_jobs_takes_short_turns);
 	RUN(clients_without_a_user_cost_little);
 	RUN(a_request_that_waits_keeps_its_place);
 	RUN(a_request_has_the_rights_of_its_user);
