@@ -106,6 +106,7 @@ struct session {
 	unsigned db;
 	int proto;	       /* 2 or 3 */
 	bool subscribed;       /* to any channel or pattern */
+	bool is_idempotent;    /* the unique key of this request stands for an Idempotency-Key */
 	struct qless_str peer; /* its address, for messages */
 };
 

@@ -113,6 +113,15 @@ static int decode_raw(struct request *req, const struct qless_str *value, struct
 
 /* ---- unique ---- */
 
+/* Whether the key is for HTTP alone. The engine takes it, because the log has such keys. */
+static inline bool is_reserved(const struct request *req, struct qless_str key)
+{
+	const struct qless_str prefix = STR(TERM_IDEMPOTENCY_PREFIX);
+
+	return key.len >= prefix.len && memcmp(key.ptr, prefix.ptr, prefix.len) == 0 &&
+	       (req->session == NULL || !req->session->is_idempotent);
+}
+
 /* The key of the word `args` is not known yet: it is empty until term_unique_decode(). */
 static int decode_unique(struct request *req, const struct qless_str *value,
 			 struct qless_terms *terms)
@@ -123,6 +132,12 @@ static int decode_unique(struct request *req, const struct qless_str *value,
 	if (unique_is_args_key(*value))
 		return request_fail(req, QLESS_EBADARG, "The unique key is not UTF-8: \"%S\"",
 				    *value);
+	if (is_reserved(req, *value))
+		return request_fail(
+			req, QLESS_EBADARG,
+			"unique must not begin with " TERM_IDEMPOTENCY_PREFIX
+			", which is for the header Idempotency-Key of HTTP; found \"%S\"",
+			command_quote(*value));
 	terms->has_unique = true;
 	terms->unique.key = str_equal_nocase(*value, STR("args")) ? STR("") : *value;
 	return 0;

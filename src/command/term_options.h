@@ -20,6 +20,11 @@
 
 struct request;
 
+/* Begins the unique keys that stand for the header field Idempotency-Key of HTTP. The length of the
+ * user's name in bytes, the name and the key follow, divided by colons. Clients cannot name such a
+ * key in another way. */
+#define TERM_IDEMPOTENCY_PREFIX "idempotency:"
+
 /* The commands that take terms, as bits. */
 enum term_user {
 	TERM_OF_PUT = 1 << 0, /* and of MULTIPUT */

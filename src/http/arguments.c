@@ -12,7 +12,7 @@
 /* The memory that arguments_trim() keeps. */
 #define KEEP_ARGS  256
 #define KEEP_BYTES ((size_t)4096)
-/* Bytes for what is made without the request: numbers. */
+/* Bytes for what is made without the request: numbers, and the prefix of a key. */
 #define OWN_BYTES ((size_t)1024)
 /* Seconds for which a job is not put again with the same Idempotency-Key: a day. */
 #define IDEMPOTENCY_SECONDS "86400"
@@ -448,11 +448,13 @@ static bool add_all(struct arguments *a)
 	return true;
 }
 
-/* The key of a request that may be sent again: a job that has it is not put twice. */
+/* The key of a request that may be sent again: a job that has it is not put twice. With the length
+ * of its name, a user cannot have the key of another one. */
 static bool add_idempotency_key(struct arguments *a)
 {
 	struct qless_str key = a->req->fields[HTTP_FIELD_IDEMPOTENCY_KEY], user = a->context->user;
-	struct qless_str unique;
+	struct qless_str prefix = a->context->idempotency_prefix, unique;
+	char length[NUM_MAX];
 
 	if (a->route->many == NULL || !http_has_field(a->req, HTTP_FIELD_IDEMPOTENCY_KEY))
 		return true;
@@ -466,14 +468,15 @@ static bool add_idempotency_key(struct arguments *a)
 			"The member \"unique\" and an Idempotency-Key exclude each other");
 	if (key.len == 0)
 		return arguments_fail(a, "BADARG", "The Idempotency-Key must not be empty");
-	unique = keep(a, user.ptr, user.len);
-	keep(a, ":", 1);
-	unique.len += 1 + keep(a, key.ptr, key.len).len;
+	unique = keep(a, prefix.ptr, prefix.len);
+	unique.len += keep(a, length, num_format_i64(length, (int64_t)user.len)).len;
+	unique.len += keep(a, ":", 1).len + keep(a, user.ptr, user.len).len;
+	unique.len += keep(a, ":", 1).len + keep(a, key.ptr, key.len).len;
 	arguments_add(a, STR("unique"));
 	arguments_add(a, unique);
 	arguments_add(a, STR("until"));
 	arguments_add(a, STR(IDEMPOTENCY_SECONDS));
-	a->is_keyed = true;
+	a->is_keyed = a->is_idempotent = true;
 	return true;
 }
 
@@ -599,7 +602,7 @@ static void begin(struct arguments *a, const struct route *route, const struct h
 {
 	a->argc = 0;
 	a->is_many = a->has_db = false;
-	a->is_keyed = a->data_is_args = false;
+	a->is_keyed = a->is_idempotent = a->data_is_args = false;
 	a->db = a->jid = STR("");
 	a->gap_count = a->element = 0;
 	a->code = NULL;

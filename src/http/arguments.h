@@ -37,6 +37,7 @@ struct arguments_gap {
 
 struct arguments_context {
 	struct qless_str user;
+	struct qless_str idempotency_prefix; /* of unique keys, at most 64 bytes */
 	double now;
 	size_t max_json_depth; /* of a value in the body */
 	size_t max_jobs;       /* in an array; 0 for any number */
@@ -53,9 +54,10 @@ struct arguments {
 	/* The result. */
 	struct qless_str *argv;
 	size_t argc;
-	bool is_many;  /* the body was an array */
-	bool is_keyed; /* the job has a unique key */
-	bool has_db;   /* the query has a parameter `db` */
+	bool is_many;	    /* the body was an array */
+	bool is_keyed;	    /* the job has a unique key */
+	bool is_idempotent; /* the key stands for an Idempotency-Key */
+	bool has_db;	    /* the query has a parameter `db` */
 	struct qless_str db;
 	struct qless_str jid; /* of the path; empty if it has none */
 	struct arguments_gap gaps[ARGUMENTS_GAPS_MAX];

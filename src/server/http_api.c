@@ -7,6 +7,7 @@
 #include "command/acl.h"
 #include "command/databases.h"
 #include "command/permit.h"
+#include "command/term_options.h"
 #include "http/arguments.h"
 #include "http/openapi.h"
 #include "http/statuses.h"
@@ -265,8 +266,10 @@ static enum dispatch_result run_command(struct conn *c, struct arguments *a)
 
 	json_reply_begin(&c->http->json, wraps_many ? STR("jids") : str_from(call->route->wrap),
 			 call->route->text);
+	c->client.session.is_idempotent = a->is_idempotent;
 	result = keeps_history ? run_with_history(c, a)
 			       : dispatch_request(&c->client, a->argv, (int)a->argc);
+	c->client.session.is_idempotent = false;
 	if (result == DISPATCH_DONE)
 		http_api_finish(c);
 	return result;
@@ -279,6 +282,7 @@ static struct arguments_context context_of(const struct conn *c)
 
 	return (struct arguments_context){
 		.user = user != NULL ? acl_user_name(user) : STR(""),
+		.idempotency_prefix = STR(TERM_IDEMPOTENCY_PREFIX),
 		.now = clock_seconds(steady_clock_peek_us(&s->clocks.native)),
 		.max_json_depth = s->config->max_json_depth,
 		.max_jobs = s->config->max_jobs_per_call,

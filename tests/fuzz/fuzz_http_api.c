@@ -116,6 +116,7 @@ static void run(struct subject *s, const struct route *route, const struct qless
 static void run_request(struct subject *s, const struct http_request *req)
 {
 	const struct arguments_context context = { .user = STR("alice"),
+						   .idempotency_prefix = STR("once:"),
 						   .now = NOW,
 						   .max_json_depth = DEPTH_MAX };
 	struct arguments a;

@@ -72,7 +72,7 @@ def an_idempotency_key_puts_a_job_once(server):
     body, key = {"class": "k", "args": [1, "x"]}, {"Idempotency-Key": "order-17"}
     first = c.post("/v1/queues/q/jobs", body, status=201, headers=key)
     equal(first, c.post("/v1/queues/q/jobs", body, status=200, headers=key))
-    has({"unique": {"key": "default:order-17", "until": 86400}},
+    has({"unique": {"key": "idempotency:7:default:order-17", "until": 86400}},
         {"unique": {name: c.get("/v1/jobs/" + first["jid"])["unique"][name]
                     for name in ("key", "until")}})
     c.post("/v1/queues/q/pop", {"worker": "w"})
@@ -80,6 +80,40 @@ def an_idempotency_key_puts_a_job_once(server):
     equal(first, c.post("/v1/queues/q/jobs", body, status=200, headers=key))
     equal({"length": 0}, c.get("/v1/queues/q/length"))
     c.post("/v1/queues/q/jobs", body, status=201, headers={"Idempotency-Key": "order-18"})
+
+
+def no_other_request_has_an_idempotency_key(server):
+    c, d, body = server.client(), server.client(), {"class": "k", "data": 1}
+    for client, name in ((c, "a"), (d, "a:b")):
+        server.command("ACL", "SETUSER", name, "on", ">of " + name, "+@all", "~*")
+        client.headers["Authorization"] = "Bearer of " + name
+    first = c.post("/v1/queues/q/jobs", body, status=201, headers={"Idempotency-Key": "b:c"})
+    second = d.post("/v1/queues/q/jobs", body, status=201, headers={"Idempotency-Key": "c"})
+    equal(True, first != second)
+    key = c.get("/v1/jobs/" + first["jid"])["unique"]["key"]
+    equal("idempotency:1:a:b:c", key)
+    # Nobody takes the key of another user before it does.
+    for unique in (key, "idempotency:1:a:other", "idempotency:"):
+        contains("must not begin with idempotency:", d.fails(
+            400, "BADARG", "POST", "/v1/queues/q/jobs", dict(body, unique=unique)))
+        contains("must not begin with idempotency:", d.fails(
+            400, "BADARG", "POST", "/v1/queues/q/jobs", [dict(body, unique=unique)]))
+        for words in (("PUT", "w", "q", "x", "k", "{}", 0, "unique", unique),
+                      ("REQUEUE", "w", "q", first["jid"], "k", "{}", 0, "unique", unique),
+                      ("RECUR", "q", "r", "k", "{}", "interval", 60, 0, "unique", unique)):
+            try:
+                server.command(*words)
+            except AssertionError as error:
+                contains("must not begin with idempotency:", str(error))
+            else:
+                raise AssertionError(f"{words} was accepted")
+    c.post("/v1/queues/q/jobs", dict(body, unique="idempotency"), status=201)
+    # The key outlasts a restart.
+    server.process.terminate()
+    equal(0, server.process.wait(harness.PATIENCE_S))
+    server.start()
+    c.close()
+    equal(first, c.post("/v1/queues/q/jobs", body, status=200, headers={"Idempotency-Key": "b:c"}))
 
 
 def an_array_puts_all_or_none(server):
@@ -411,6 +445,7 @@ sys.exit(harness.run([
     the_history_names_the_user_that_put_a_job,
     puts_say_what_they_did,
     an_idempotency_key_puts_a_job_once,
+    no_other_request_has_an_idempotency_key,
     an_array_puts_all_or_none,
     raw_data_travels_in_base64,
     data_comes_back_as_it_was_sent,

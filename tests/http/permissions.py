@@ -116,7 +116,7 @@ def a_put_names_its_user_in_the_history(server):
     key = {"Idempotency-Key": "k"}
     body = {"class": "k", "data": 1}
     jid = mail.post("/v1/queues/mail/jobs", body, status=201, headers=key)["jid"]
-    equal("mail:k", mail.get("/v1/jobs/" + jid)["unique"]["key"])
+    equal("idempotency:4:mail:k", mail.get("/v1/jobs/" + jid)["unique"]["key"])
     # The key of one user is not that of another.
     other = server.client().post("/v1/queues/mail/jobs", body, status=201, headers=key)["jid"]
     equal(True, other != jid)

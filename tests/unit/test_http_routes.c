@@ -9,9 +9,10 @@
 #include "unit.h"
 #include "util/buf.h"
 
-#define CONTEXT                                                                        \
-	{                                                                              \
-		.user = STR_INIT("alice"), .now = 1700000000.25, .max_json_depth = 100 \
+#define CONTEXT                                                                     \
+	{                                                                           \
+		.user = STR_INIT("alice"), .idempotency_prefix = STR_INIT("once:"), \
+		.now = 1700000000.25, .max_json_depth = 100                         \
 	}
 
 static struct arguments arguments;
@@ -392,8 +393,9 @@ static void an_idempotency_key_is_a_unique_key_of_the_user(void)
 {
 	req.fields[HTTP_FIELD_IDEMPOTENCY_KEY] = STR("k1");
 	check_body("{\"class\":\"k\",\"data\":1}",
-		   "put|alice|q|*|k|1|0|unique|alice:k1|until|86400");
+		   "put|alice|q|*|k|1|0|unique|once:5:alice:k1|until|86400");
 	TEST_ASSERT_TRUE(arguments.is_keyed);
+	TEST_ASSERT_TRUE(arguments.is_idempotent);
 	check_body("{\"class\":\"k\",\"data\":1,\"unique\":\"u\"}",
 		   "!BADARG The member \"unique\" and an Idempotency-Key exclude each other");
 	check_body("[{\"class\":\"k\",\"data\":1}]",
@@ -404,6 +406,7 @@ static void an_idempotency_key_is_a_unique_key_of_the_user(void)
 	req.fields[HTTP_FIELD_IDEMPOTENCY_KEY] = str_make(NULL, 0);
 	check_body("{\"class\":\"k\",\"data\":1}", "put|alice|q|*|k|1|0");
 	TEST_ASSERT_FALSE(arguments.is_keyed);
+	TEST_ASSERT_FALSE(arguments.is_idempotent);
 }
 
 /* ---- commands ---- */
