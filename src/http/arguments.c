@@ -520,8 +520,8 @@ static bool check_shared(struct arguments *a, const struct arguments_value *firs
 			continue;
 		return arguments_fail(
 			a, "BADARG",
-			"\"%s\" differs from that of the first element: only jid, class and "
-			"data may",
+			"The member \"%s\" must be that of the first element, because it is for "
+			"all jobs: only \"jid\", \"class\", \"data\" and \"args\" may differ",
 			arg->name);
 	}
 	return true;
@@ -561,7 +561,8 @@ static bool add_many(struct arguments *a, struct qless_str array)
 		if (!add_each(a))
 			return false;
 	}
-	return a->element != 0 ||
+	a->job_count = a->element;
+	return a->job_count != 0 ||
 	       arguments_fail(a, "BADARG", "The array of jobs must not be empty");
 }
 
@@ -604,7 +605,7 @@ static void begin(struct arguments *a, const struct route *route, const struct h
 	a->is_many = a->has_db = false;
 	a->is_keyed = a->is_idempotent = a->data_is_args = false;
 	a->db = a->jid = STR("");
-	a->gap_count = a->element = 0;
+	a->gap_count = a->element = a->job_count = 0;
 	a->code = NULL;
 	a->route = route;
 	a->req = req;

@@ -318,9 +318,15 @@ static void put_success_schema(struct buf *b, const struct route *route)
 	else
 		put_reply_schema(b, route->reply);
 	if (route->many != NULL) {
-		put(b, ",");
-		put_wrapped(b, "jids", "any[]");
-		put(b, "]}");
+		put(b,
+		    ",{\"type\":\"object\",\"required\":[\"jids\",\"outcomes\"],\"properties\":{"
+		    "\"jids\":{\"type\":\"array\",\"description\":\"for each job its jid, that of "
+		    "the "
+		    "job that holds its unique key, or null if its jid is taken\",\"items\":"
+		    "{\"type\":\"string\",\"nullable\":true}},"
+		    "\"outcomes\":{\"type\":\"array\",\"description\":\"what became of each job\","
+		    "\"items\":{\"type\":\"string\",\"enum\":[\"put\",\"held\",\"exists\"]}}}}"
+		    "]}");
 	}
 }
 
@@ -340,7 +346,8 @@ static void put_responses(struct buf *b, const struct route *route)
 	put_name(b, "responses");
 	put(b, "{");
 	if (route->many != NULL)
-		put_response(b, route, "200", "The jid of the job that holds the unique key");
+		put_response(b, route, "200",
+			     "Nothing was put: other jobs hold the unique keys, or have the jids");
 	put_response(b, route, route->status == 201 ? "201" : "200", "The request succeeded");
 	put_name(b, "default");
 	put(b, "{\"$ref\":\"#/components/responses/Error\"}}");

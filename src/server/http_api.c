@@ -176,17 +176,50 @@ static bool is_zero_nothing(const struct http_api_call *call, const struct json_
 	       json->has_number && json->number == 0;
 }
 
-/* A put with a unique key may have found its holder. */
-static bool has_put_nothing(struct conn *c, const struct http_api_call *call)
+static enum qless_put_end read_put_end(const struct conn *c, size_t index)
 {
 	const struct session *session = &c->client.session;
 	struct qless_str holder;
 
-	if (!call->is_keyed || call->is_many || call->route->many == NULL)
-		return false;
 	return qless_read_put_end(
-		       databases_get(c->client.server->env.databases, session->db)->engine, 0,
-		       &holder) == QLESS_PUT_HELD;
+		databases_get(c->client.server->env.databases, session->db)->engine, index,
+		&holder);
+}
+
+/* Adds what became of each job of an array. Returns the status: that of the route if at least one
+ * job was put. */
+static int add_outcomes(struct conn *c, const struct http_api_call *call)
+{
+	static const struct qless_str words[] = {
+		[QLESS_PUT_DONE] = STR_INIT("\"put\""),
+		[QLESS_PUT_EXISTS] = STR_INIT("\"exists\""),
+		[QLESS_PUT_HELD] = STR_INIT("\"held\""),
+	};
+	struct chain *reply = http_reply(c);
+	int status = 200;
+
+	/* The object goes on. */
+	chain_truncate(reply, reply->len - 1);
+	chain_append_str(reply, STR(",\"outcomes\":["));
+	for (size_t i = 0; i < call->job_count; i++) {
+		enum qless_put_end end = read_put_end(c, i);
+
+		if (i != 0)
+			chain_append_str(reply, STR(","));
+		chain_append_str(reply, words[end]);
+		if (end == QLESS_PUT_DONE)
+			status = call->route->status;
+	}
+	chain_append_str(reply, STR("]}"));
+	return status;
+}
+
+/* A put with a unique key may have found its holder. */
+static int status_of_put(const struct conn *c, const struct http_api_call *call)
+{
+	bool is_held = call->is_keyed && read_put_end(c, 0) == QLESS_PUT_HELD;
+
+	return is_held ? 200 : call->route->status;
 }
 
 void http_api_finish(struct conn *c)
@@ -198,8 +231,12 @@ void http_api_finish(struct conn *c)
 		end_reply(c, http_status_of(c->client.writer.last_error));
 	else if (json->is_null || is_zero_nothing(call, json))
 		answer_null(c, call);
+	else if (call->job_count != 0)
+		end_reply(c, add_outcomes(c, call));
+	else if (call->route->many != NULL)
+		end_reply(c, status_of_put(c, call));
 	else
-		end_reply(c, has_put_nothing(c, call) ? 200 : call->route->status);
+		end_reply(c, call->route->status);
 }
 
 /* ---- requests ---- */
@@ -247,31 +284,32 @@ static bool fill_gaps(struct conn *c, struct arguments *a)
 	return true;
 }
 
-/* Runs a command of the console. */
-static enum dispatch_result run_with_history(struct conn *c, struct arguments *a)
+static enum dispatch_result dispatch(struct conn *c, struct arguments *a)
 {
 	enum dispatch_result result;
 
-	http_history_begin(c, a->argv, (int)a->argc);
+	c->client.session.is_idempotent = a->is_idempotent;
 	result = dispatch_request(&c->client, a->argv, (int)a->argc);
-	http_history_end(c, result == DISPATCH_DONE && !c->http->json.is_error);
+	c->client.session.is_idempotent = false;
+	/* The answer may ask the engine about its last call. */
+	if (result == DISPATCH_DONE)
+		http_api_finish(c);
 	return result;
 }
 
 static enum dispatch_result run_command(struct conn *c, struct arguments *a)
 {
 	struct http_api_call *call = &c->http->api;
-	bool wraps_many = call->is_many, keeps_history = http_history_is_kept(c);
 	enum dispatch_result result;
 
-	json_reply_begin(&c->http->json, wraps_many ? STR("jids") : str_from(call->route->wrap),
+	json_reply_begin(&c->http->json,
+			 call->job_count != 0 ? STR("jids") : str_from(call->route->wrap),
 			 call->route->text);
-	c->client.session.is_idempotent = a->is_idempotent;
-	result = keeps_history ? run_with_history(c, a)
-			       : dispatch_request(&c->client, a->argv, (int)a->argc);
-	c->client.session.is_idempotent = false;
-	if (result == DISPATCH_DONE)
-		http_api_finish(c);
+	if (!http_history_is_kept(c))
+		return dispatch(c, a);
+	http_history_begin(c, a->argv, (int)a->argc);
+	result = dispatch(c, a);
+	http_history_end(c, result == DISPATCH_DONE && !c->http->json.is_error);
 	return result;
 }
 
@@ -300,7 +338,7 @@ static enum dispatch_result run_arguments(struct conn *c, struct arguments *a)
 	enum dispatch_result result;
 	bool is_selected;
 
-	call->is_many = a->is_many;
+	call->job_count = a->job_count;
 	call->is_keyed = a->is_keyed;
 	if (a->has_db) {
 		result = select_database(c, a->db, &is_selected);

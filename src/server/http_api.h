@@ -19,7 +19,7 @@ struct http_api_large;
 /* A request from http_api_run() to the end of its command, for each connection. */
 struct http_api_call {
 	const struct route *route;
-	bool is_many;
+	size_t job_count; /* in the array of the body; 0 if that is no array */
 	bool is_keyed;
 	struct http_api_large *large; /* NULL unless the request waits for its next turn */
 };

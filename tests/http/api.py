@@ -119,14 +119,48 @@ def no_other_request_has_an_idempotency_key(server):
 def an_array_puts_all_or_none(server):
     c = server.client()
     jobs = [{"jid": f"j{i}", "class": "k", "data": i, "priority": 2} for i in range(100)]
-    equal({"jids": [job["jid"] for job in jobs]}, c.post("/v1/queues/q/jobs", jobs, status=201))
+    equal({"jids": [job["jid"] for job in jobs], "outcomes": 100 * ["put"]},
+          c.post("/v1/queues/q/jobs", jobs, status=201))
     equal({"length": 100}, c.get("/v1/queues/q/length"))
     equal(2, c.get("/v1/jobs/j7")["priority"])
     bad = [{"class": "k", "data": 1}, {"class": "k"}]
     contains("Element 2", c.fails(400, "BADARG", "POST", "/v1/queues/q/jobs", bad))
     bad = [{"class": "k", "data": 1, "depends": ["a"]}, {"class": "k", "data": 1}]
-    contains('"depends" differs', c.fails(400, "BADARG", "POST", "/v1/queues/q/jobs", bad))
+    contains('The member "depends" must be that of the first element', c.fails(400, "BADARG", "POST", "/v1/queues/q/jobs", bad))
     equal({"length": 100}, c.get("/v1/queues/q/length"))
+
+
+def an_array_says_what_became_of_each_job(server):
+    c = server.client()
+
+    def put(status, *jobs):
+        return c.post("/v1/queues/q/jobs", [dict(job, **{"class": "k"}) for job in jobs],
+                      status=status)
+
+    # The key is that of the class and the data.
+    one, two = {"data": 1, "unique": "args"}, {"data": 2, "unique": "args"}
+    equal({"jids": ["1"], "outcomes": ["put"]}, put(201, dict(one, jid="+")))
+    equal({"jids": ["1", "2", "2"], "outcomes": ["held", "put", "held"]},
+          put(201, dict(one, jid="+"), dict(two, jid="2"), dict(two, jid="x")))
+    equal({"jids": ["1", "2"], "outcomes": ["held", "held"]}, put(200, one, two))
+    equal({"length": 2}, c.get("/v1/queues/q/length"))
+    # Jids that are taken.
+    equal({"jids": [None, "y"], "outcomes": ["exists", "put"]},
+          put(201, {"jid": "1", "data": 3, "nx": True}, {"jid": "y", "data": 3, "nx": True}))
+    equal({"jids": [None, None], "outcomes": ["exists", "exists"]},
+          put(200, {"jid": "1", "data": 3, "nx": True}, {"jid": "y", "data": 3, "nx": True}))
+    # Without those options, a put replaces the job.
+    equal({"jids": ["y"], "outcomes": ["put"]}, put(201, {"jid": "y", "data": 4}))
+    equal(4, c.get("/v1/jobs/y")["data"])
+    # The history of a session does not hide it.
+    server.command("ACL", "SETUSER", "alice", "on", ">secret", "+@all", "~*")
+    answer = c.call("POST", "/v1/login", {"user": "alice", "password": "secret"})
+    c.headers["Cookie"] = answer.headers["Set-Cookie"].split(";")[0]
+    equal({"jids": ["1", "z"], "outcomes": ["held", "put"]},
+          put(201, dict(one, jid="+", worker="w"),
+              {"jid": "z", "data": 5, "unique": "args", "worker": "w"}))
+    equal({"jid": "z"}, c.post("/v1/queues/q/jobs", {
+        "jid": "+", "class": "k", "data": 5, "unique": "args", "worker": "w"}, status=200))
 
 
 def raw_data_travels_in_base64(server):
@@ -447,6 +481,7 @@ sys.exit(harness.run([
     an_idempotency_key_puts_a_job_once,
     no_other_request_has_an_idempotency_key,
     an_array_puts_all_or_none,
+    an_array_says_what_became_of_each_job,
     raw_data_travels_in_base64,
     data_comes_back_as_it_was_sent,
     a_pop_waits_for_a_job,

@@ -71,7 +71,10 @@ const cases = {
     assert.deepEqual(await call('postQueuesByQueueJobs', q, job, 201), { jid: 'j1' });
     assert.deepEqual(
       await call('postQueuesByQueueJobs', q, [{ class: 'k', data: 1, jid: 'j2' }], 201),
-      { jids: ['j2'] });
+      { jids: ['j2'], outcomes: ['put'] });
+    assert.deepEqual(
+      await call('postQueuesByQueueJobs', q, [{ class: 'k', data: 1, jid: 'j2', nx: true }], 200),
+      { jids: [null], outcomes: ['exists'] });
     const [popped] = await call('postQueuesByQueuePop', q, { worker: 'w', count: 1 });
     assert.equal(popped.jid, 'j1');
     const j = { jid: 'j1' };

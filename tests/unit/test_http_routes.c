@@ -363,6 +363,7 @@ static void an_array_puts_many(void)
 	check_body("[{\"class\":\"k\",\"data\":1},{\"class\":\"l\",\"args\":[2],\"jid\":\"j\"}]",
 		   "multiput|alice|q|0|jobs|*|k|1|j|l|[2]");
 	TEST_ASSERT_TRUE(arguments.is_many);
+	TEST_ASSERT_EQUAL_size_t(2, arguments.job_count);
 	check_body("[{\"class\":\"k\",\"data\":1,\"priority\":5,\"delay\":9},"
 		   "{\"delay\":9,\"priority\":5,\"class\":\"k\",\"data\":2}]",
 		   "multiput|alice|q|9|priority|5|jobs|*|k|1|*|k|2");
@@ -371,9 +372,14 @@ static void an_array_puts_many(void)
 	check_body("[{\"class\":\"k\",\"data\":1},{\"class\":\"k\"}]",
 		   "!BADARG Element 2 of the body: The member \"data\" is missing: the data; or an "
 		   "array `args`");
-	check_body("[{\"class\":\"k\",\"data\":1},{\"class\":\"k\",\"data\":1,\"priority\":1}]",
-		   "!BADARG Element 2 of the body: \"priority\" differs from that of the first "
-		   "element: only jid, class and data may");
+	check_body(
+		"[{\"class\":\"k\",\"data\":1},{\"class\":\"k\",\"data\":1,\"priority\":1}]",
+		"!BADARG Element 2 of the body: The member \"priority\" must be that of the first "
+		"element, because it is for all jobs: only \"jid\", \"class\", \"data\" and "
+		"\"args\" may differ");
+	check_body("[{\"class\":\"k\",\"data\":1},{\"class\":\"k\",\"data\":1,\"prio\":1}]",
+		   "!BADARG Element 2 of the body: There is no member \"prio\" here; did you mean "
+		   "\"priority\"?");
 	check_post("/v1/queues/q/pop", "[]", "!BADARG The body must be an object; found an array");
 }
 
