@@ -14,6 +14,7 @@
 #include "command/work.h"
 #include "push/header.h"
 #include "push/url.h"
+#include "util/buf.h"
 #include "util/container.h"
 #include "util/mem.h"
 #include "util/num.h"
@@ -179,6 +180,19 @@ static int read_options(struct request *req, struct endpoint_options *ret)
 	return rc;
 }
 
+/* The error may be logged by the client, so it leaves out what may be secret. */
+static int fail_url(struct request *req, const char *wrong, struct qless_str url)
+{
+	struct buf masked = BUF_INIT(BUF_NO_MAX);
+	int rc;
+
+	url_append_masked(&masked, url);
+	rc = request_fail(req, QLESS_EBADARG, "URL %s; found \"%S\"", wrong,
+			  command_quote(buf_str(&masked)));
+	buf_done(&masked);
+	return rc;
+}
+
 static int check_url(struct request *req, const struct qless_str *url)
 {
 	const struct push_ops *push = req->env->push;
@@ -189,8 +203,7 @@ static int check_url(struct request *req, const struct qless_str *url)
 		return request_fail(req, QLESS_EBADARG, "The option \"%s\" is missing", "URL");
 	wrong = url_read(*url, &parts);
 	if (wrong != NULL)
-		return request_fail(req, QLESS_EBADARG, "URL %s; found \"%S\"", wrong,
-				    command_quote(*url));
+		return fail_url(req, wrong, *url);
 	if (push != NULL && !push->allows(req->env->arg, *url))
 		return request_fail(req, QLESS_EBADARG,
 				    "The directive push-allow does not allow the host of the URL; "

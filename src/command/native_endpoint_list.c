@@ -6,6 +6,8 @@
 #include "command/classic_int.h"
 #include "command/push.h"
 #include "push/header.h"
+#include "push/url.h"
+#include "util/buf.h"
 
 /* Pairs of the map of an endpoint. */
 #define PAIRS 19
@@ -39,10 +41,20 @@ static void write_time(struct request *req, const char *name, double seconds)
 		reply_null(req->reply);
 }
 
+/* Many services take a token as a parameter of the URL. */
+static void write_url(struct request *req, struct qless_str url)
+{
+	struct buf masked = BUF_INIT(BUF_NO_MAX);
+
+	url_append_masked(&masked, url);
+	write_text(req, "url", buf_str(&masked));
+	buf_done(&masked);
+}
+
 static void write_settings(struct request *req, const struct endpoint *endpoint)
 {
 	write_text(req, "name", endpoint->name);
-	write_text(req, "url", endpoint->url);
+	write_url(req, endpoint->url);
 	write_name(req, "queues");
 	reply_array(req->reply, endpoint->queue_count);
 	for (size_t i = 0; i < endpoint->queue_count; i++)

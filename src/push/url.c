@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "util/buf.h"
 #include "util/num.h"
 
 #define PORT_MAX 65535
@@ -117,4 +118,57 @@ const char *url_read(struct qless_str text, struct url *ret_url)
 	if (memchr(text.ptr, '#', text.len) != NULL)
 		return "has a fragment";
 	return read_authority(before(rest, "/?"), ret_url);
+}
+
+static void append_masked_value(struct buf *out, struct qless_str value)
+{
+	buf_append_str(out, value.len != 0 ? STR("(redacted)") : STR(""));
+}
+
+/* A parameter without a name is a value. */
+static void append_masked_parameters(struct buf *out, struct qless_str query)
+{
+	for (;;) {
+		struct qless_str parameter = before(query, "&"), name = before(parameter, "=");
+		bool has_name = name.len != parameter.len;
+
+		if (has_name)
+			buf_append(out, name.ptr, name.len + 1);
+		append_masked_value(out, has_name ? str_make(name.ptr + name.len + 1,
+							     parameter.len - name.len - 1)
+						  : parameter);
+		if (parameter.len == query.len)
+			return;
+		buf_append_char(out, '&');
+		query = str_make(parameter.ptr + parameter.len + 1, query.len - parameter.len - 1);
+	}
+}
+
+/* Returns the length of the scheme and the slashes after it, or 0. */
+static size_t scheme_length(struct qless_str text)
+{
+	struct qless_str scheme = before(text, ":/?#");
+	size_t left = text.len - scheme.len;
+
+	return left >= 3 && memcmp(scheme.ptr + scheme.len, "://", 3) == 0 ? scheme.len + 3 : 0;
+}
+
+void url_append_masked(struct buf *out, struct qless_str text)
+{
+	size_t start = scheme_length(text), at;
+	struct qless_str rest = str_make(text.ptr + start, text.len - start), path;
+	struct qless_str authority = before(rest, "/?#");
+
+	for (at = authority.len; at > 0 && authority.ptr[at - 1] != '@'; at--)
+		continue;
+	buf_append(out, text.ptr, start);
+	if (at > 1)
+		buf_append_str(out, STR("(redacted)@"));
+	path = before(str_make(rest.ptr + at, rest.len - at), "?#");
+	buf_append_str(out, path);
+	at += path.len;
+	if (at == rest.len)
+		return;
+	buf_append_char(out, rest.ptr[at]);
+	append_masked_parameters(out, str_make(rest.ptr + at + 1, rest.len - at - 1));
 }

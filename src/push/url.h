@@ -11,6 +11,8 @@
 
 #include "util/str.h"
 
+struct buf;
+
 /* Bytes of the longest URL. */
 #define URL_MAX 2048
 
@@ -21,6 +23,10 @@ struct url {
 	bool is_ipv6;
 	unsigned port;
 };
+
+/* Appends a URL without what may be secret: what stands before the host, and the values of the
+ * parameters. The path stays. The URL need not be valid. */
+void url_append_masked(struct buf *out, struct qless_str text);
 
 /* Reads a URL. Returns NULL, or what is wrong with it: "has no host". */
 const char *url_read(struct qless_str text, struct url *ret_url);

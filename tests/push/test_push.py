@@ -587,10 +587,12 @@ def wrong_arguments_are_refused_and_change_nothing(server):
 
 
 def secrets_are_never_shown(server):
+    endpoint = Endpoint(answers(response(200)))
+    path = "/path?token=s3cr3t&s3cr3t"
     server.start("--slowlog-log-slower-than", "0")
     monitor = redis.Redis(unix_socket_path=server.socket)
     with monitor.monitor() as lines:
-        server.set("e", "http://127.0.0.1:1/", "SECRET", "s3cr3t", "HEADER", "Authorization",
+        server.set("e", endpoint.url(path), "SECRET", "s3cr3t", "HEADER", "Authorization",
                    "Bearer s3cr3t", "HEADER", "X-Env", "prod")
         server.call("ECHO", "end")
         seen = ""
@@ -598,9 +600,23 @@ def secrets_are_never_shown(server):
             seen += lines.next_command()["command"] + "\n"
     text = seen + repr(server.call("SLOWLOG", "GET", "-1")) + repr(server.call("ENDPOINT.GET", "e"))
     text += repr(server.call("ENDPOINT.LIST")) + server.logged()
+    try:
+        server.set("f", "https://user:s3cr3t@127.0.0.1/")
+    except redis.ResponseError as error:
+        contains("has a user", str(error))
+        text += str(error)
+    server.stop()
+    server.start()
+    text += repr(server.call("ENDPOINT.GET", "e")) + server.logged()
     contains("prod", text)
-    contains("(redacted)", text)
+    contains("/path?token=(redacted)&(redacted)", text)
+    contains("https://(redacted)@127.0.0.1/", text)
     equal(False, "s3cr3t" in text)
+    # The service gets all of it.
+    server.put("j", "{}")
+    wait_until(lambda: server.state("j") == "complete")
+    equal(path, endpoint.requests[0].path)
+    equal("Bearer s3cr3t", endpoint.requests[0].headers["authorization"])
 
 
 def permissions_of_queues_count(server):

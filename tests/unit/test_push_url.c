@@ -1,6 +1,7 @@
 #include "push/url.h"
 
 #include "unit.h"
+#include "util/buf.h"
 
 void setUp(void)
 {
@@ -101,6 +102,34 @@ static void a_url_has_a_longest_length(void)
 	expect_wrong(str_make(text, sizeof text), "is longer than 2048 bytes");
 }
 
+static void expect_masked(const char *text, const char *expected)
+{
+	struct buf masked = BUF_INIT(BUF_NO_MAX);
+
+	url_append_masked(&masked, str_from(text));
+	TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&masked));
+	buf_done(&masked);
+}
+
+static void what_may_be_secret_is_masked(void)
+{
+	expect_masked("http://10.0.0.7:80/send", "http://10.0.0.7:80/send");
+	expect_masked("https://a", "https://a");
+	expect_masked("https://a/b?token=s3cret", "https://a/b?token=(redacted)");
+	expect_masked("https://a?s3cret", "https://a?(redacted)");
+	expect_masked("https://a/?a=s3c=ret&b=&&c&d=s3cret&",
+		      "https://a/?a=(redacted)&b=&&(redacted)&d=(redacted)&");
+	expect_masked("https://a/?", "https://a/?");
+	expect_masked("https://user:s3cret@host:1/p@q", "https://(redacted)@host:1/p@q");
+	expect_masked("HTTP://s3cret@[::1]/", "HTTP://(redacted)@[::1]/");
+	expect_masked("https://user:s3c@ret@host", "https://(redacted)@host");
+	expect_masked("https://@host", "https://host");
+	expect_masked("https://a/#s3cret", "https://a/#(redacted)");
+	expect_masked("user:s3cret@host", "(redacted)@host");
+	expect_masked("", "");
+	expect_masked("/?x=s3cret", "/?x=(redacted)");
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -109,5 +138,6 @@ int main(int argc, char **argv)
 	RUN(a_url_cannot_hide_its_host);
 	RUN(a_url_cannot_break_a_line);
 	RUN(a_url_has_a_longest_length);
+	RUN(what_may_be_secret_is_masked);
 	return UNIT_RESULT();
 }
