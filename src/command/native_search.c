@@ -478,6 +478,28 @@ static bool go_on(struct work *work, struct request *req)
 	return false;
 }
 
+/* Moves jobs that have come due, so that they are found as waiting: those of the queue that the
+ * search is about, or of all queues. */
+static int advance(struct request *req, const struct job_filter *filter)
+{
+	const struct qless_job *job;
+	struct qless_job_info info;
+
+	if (filter->states != 0 && (filter->states & (JOB_WAITING | JOB_SCHEDULED)) == 0)
+		return 0;
+	if (filter->queue != 0)
+		return request_advance(req, QLESS_ADVANCE_QUEUE, req->args[filter->queue],
+				       QLESS_ADVANCE_MAX);
+	if (filter->jid == 0)
+		return request_advance(req, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
+	job = qless_get(req->engine, req->args[filter->jid]);
+	if (job == NULL)
+		return 0;
+	qless_job_read(job, &info);
+	return request_advance(req, QLESS_ADVANCE_QUEUE, request_keep(req, info.queue),
+			       QLESS_ADVANCE_MAX);
+}
+
 int native_job_search(struct request *req)
 {
 	static const struct work_ops ops = { go_on, free_search };
@@ -488,6 +510,8 @@ int native_job_search(struct request *req)
 	search->looks_left = PAGE_LOOKS_MAX;
 	buf_init(&search->position.jid, BUF_NO_MAX);
 	rc = parse(req, search);
+	if (rc == 0)
+		rc = advance(req, &search->filter);
 	if (rc < 0) {
 		free_search(&search->work);
 		return rc;

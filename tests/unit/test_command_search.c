@@ -55,6 +55,46 @@ static void each_condition_selects_jobs(void)
 	ASSERT_BEGINS("*2\r\n$1\r\n0\r\n*3\r\n", &f, "JOB.SEARCH");
 }
 
+/* Puts jobs that are due soon, and lets the time come. */
+static void put_due(void)
+{
+	ASSERT_BEGINS("$", &f, "PUT", "me", "mail", "a", "k", "{}", "10", "tags", "[\"t\"]");
+	ASSERT_BEGINS("$", &f, "PUT", "me", "video", "b", "k", "{}", "10");
+	ASSERT_BEGINS("$", &f, "PUT", "me", "mail", "c", "k", "{}", "1000");
+	ASSERT_NATIVE(NOTHING, &f, "JOB.SEARCH", "STATE", "waiting");
+	f.now += 20;
+}
+
+static void jobs_that_have_come_due_are_waiting(void)
+{
+	put_due();
+	ASSERT_NATIVE(ONLY("a"), &f, "JOB.SEARCH", "QUEUE", "mail", "STATE", "waiting");
+	ASSERT_NATIVE(ONLY("c"), &f, "JOB.SEARCH", "QUEUE", "mail", "STATE", "scheduled");
+	ASSERT_NATIVE(ONLY("c"), &f, "JOB.SEARCH", "STATE", "scheduled");
+	ASSERT_BEGINS("*2\r\n$1\r\n0\r\n*2\r\n", &f, "JOB.SEARCH", "STATE", "waiting");
+}
+
+static void a_search_for_a_job_or_a_tag_finds_it_due(void)
+{
+	put_due();
+	ASSERT_NATIVE(NOTHING, &f, "JOB.SEARCH", "JID", "b", "STATE", "scheduled");
+	ASSERT_NATIVE(ONLY("b"), &f, "JOB.SEARCH", "JID", "b", "STATE", "waiting");
+	ASSERT_MEMBER("waiting", "state",
+		      strstr(NATIVE(&f, "JOB.SEARCH", "TAG", "t", "WITH", "state"), "*1\r\n") + 4);
+}
+
+static void a_search_in_other_states_moves_no_job(void)
+{
+	uint64_t changes;
+
+	put_due();
+	changes = qless_changes(native_engine(&f));
+	ASSERT_NATIVE(NOTHING, &f, "JOB.SEARCH", "QUEUE", "mail", "STATE", "failed", "running");
+	ASSERT_NATIVE(NOTHING, &f, "JOB.SEARCH", "JID", "nothing");
+	ASSERT_BEGINS("-BADARG", &f, "JOB.SEARCH", "STATE", "waiting", "nothing", "x");
+	TEST_ASSERT_EQUAL_UINT64(changes, qless_changes(native_engine(&f)));
+}
+
 static void raw_data_has_no_values(void)
 {
 	ASSERT_BEGINS("$", &f, "PUT", "me", "q", "a", "k", "{\"x\":1}", "0", "raw");
@@ -359,6 +399,9 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(each_condition_selects_jobs);
+	RUN(jobs_that_have_come_due_are_waiting);
+	RUN(a_search_for_a_job_or_a_tag_finds_it_due);
+	RUN(a_search_in_other_states_moves_no_job);
 	RUN(raw_data_has_no_values);
 	RUN(fields_show_what_was_found);
 	RUN(jobs_of_other_queues_are_left_out);
