@@ -52,6 +52,7 @@ struct post {
 	bool has_head;	/* all headers have come */
 	bool is_cut;	/* the body is longer */
 	bool is_denied; /* push-allow does not allow the address */
+	bool is_coded;	/* the answer has a coding that nothing asked for */
 	int64_t begin_us;
 	size_t retry_after_len;
 	char retry_after[RETRY_AFTER_MAX];
@@ -161,6 +162,18 @@ static bool is_header(struct qless_str line, struct qless_str name, struct qless
 	return true;
 }
 
+/* libcurl decodes what the answer names here, also if it is compressed several times over. A few
+ * kilobytes could then become gigabytes that never reach on_body(). */
+static bool is_chunked(struct qless_str coding)
+{
+	while (coding.len != 0 && (coding.ptr[0] == ' ' || coding.ptr[0] == '\t'))
+		coding = str_make(coding.ptr + 1, coding.len - 1);
+	while (coding.len != 0 &&
+	       (coding.ptr[coding.len - 1] == ' ' || coding.ptr[coding.len - 1] == '\t'))
+		coding.len--;
+	return str_equal_nocase(coding, STR("chunked"));
+}
+
 /* Called with each line. An answer after `100 Continue` begins anew. */
 static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
 {
@@ -178,6 +191,9 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
 	} else if (is_header(line, STR("Retry-After"), &value) && value.len <= RETRY_AFTER_MAX) {
 		memcpy(post->retry_after, value.ptr, value.len);
 		post->retry_after_len = value.len;
+	} else if (is_header(line, STR("Transfer-Encoding"), &value) && !is_chunked(value)) {
+		post->is_coded = true;
+		return 0;
 	}
 	return line.len;
 }
@@ -223,6 +239,8 @@ static const char *describe_error(const struct post *post, CURLcode code)
 		return "push-allow does not allow the address of the host";
 	if (post->header_bytes > HEADERS_MAX)
 		return "the answer has more than 64 kB of headers";
+	if (post->is_coded)
+		return "the answer has another Transfer-Encoding than chunked";
 	if (code == CURLE_OK)
 		return "the connection ended within the headers of the answer";
 	return post->error[0] != '\0' ? post->error : post->client->api.easy_strerror(code);

@@ -3,6 +3,7 @@
 
 import base64
 import email.utils
+import gzip
 import hashlib
 import hmac
 import json
@@ -500,6 +501,33 @@ def an_endless_body_is_cut(server):
     equal("x" * 5120, server.job("j1")["result"])
 
 
+def a_transfer_encoding_other_than_chunks_is_no_answer(server):
+    """libcurl would decode each layer, and each could make the body a thousand times as large."""
+    bytes_ = gzip.compress(gzip.compress(bytes(1 << 20)))
+    codings = (b"gzip, gzip", b"gzip, chunked", b"chunked, gzip", b"deflate")
+    begin(server, answers(*[
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: %b\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+        % (coding, len(bytes_), bytes_) for coding in codings]))
+    for coding in codings:
+        jid = coding.decode()
+        server.put(jid, options=("retries", 0))
+        wait_until(lambda: server.state(jid) in ("failed", "complete"))
+        equal("failed", server.state(jid))
+        equal("http-lost", server.job(jid)["failure"]["group"])
+        contains("another Transfer-Encoding than chunked", server.job(jid)["failure"]["message"])
+
+
+def an_answer_may_come_in_chunks(server):
+    codings = (b"chunked", b" Chunked \t")
+    begin(server, answers(*[
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding:%b\r\n\r\n3\r\nyes\r\n0\r\n\r\n" % coding
+        for coding in codings]))
+    for number in range(len(codings)):
+        server.put(f"j{number}")
+        wait_until(lambda: server.state(f"j{number}") == "complete")
+        equal("yes", server.job(f"j{number}")["result"])
+
+
 def a_body_that_is_no_text_is_made_one(server):
     begin(server, answers(response(200, b"a\xff\x00b")))
     server.put("j1")
@@ -787,6 +815,8 @@ run([
     endless_headers_are_no_answer,
     an_endless_header_is_no_answer,
     an_endless_body_is_cut,
+    a_transfer_encoding_other_than_chunks_is_no_answer,
+    an_answer_may_come_in_chunks,
     a_body_that_is_no_text_is_made_one,
     garbage_is_no_answer,
     an_interim_answer_does_not_count,
