@@ -38,6 +38,7 @@ LIBRARIES = {
     "openssl/ssl.h": {"dep_ssl"},
     "openssl/": {"dep_crypto"},
     "pthread.h": {"dep_threads"},
+    "raft.h": {"dep_raft"},
     "xxhash.h": {"dep_xxhash"},
     "yyjson.h": {"dep_yyjson"},
 }
