@@ -4,6 +4,7 @@
 #include "command/classic_int.h"
 
 #include "command/admission.h"
+#include "command/checking.h"
 #include "command/links.h"
 #include "command/options.h"
 #include "command/permit.h"
@@ -82,10 +83,12 @@ static int read_options(struct request *req, struct put_options *ret, size_t *re
 	return request_fail(req, QLESS_EBADARG, "Multiput(): Word \"jobs\" missing");
 }
 
-static int check_data(struct request *req, const struct qless_str *job)
+/* Check the data of job number `i`. */
+static int check_data(struct request *req, const struct qless_str *job, size_t i)
 {
 	enum json_kind kind;
-	int rc = request_json_text(req, "data", job[2], &kind);
+	int rc = req->checking != NULL ? checking_recall(req, i, &kind)
+				       : request_json_text(req, "data", job[2], &kind);
 
 	if (rc == QLESS_EBADJSON && req->form == REQUEST_NATIVE)
 		return request_fail(req, rc, "data of job \"%S\" must be JSON; found \"%S\"",
@@ -117,25 +120,34 @@ static int decode_puts(struct request *req, size_t first, bool is_raw,
 		return fail_jobs(req, "Multiput(): Each job needs a jid, a klass and data",
 				 jobs.count);
 	for (i = 0; !is_raw && rc == 0 && i < jobs.count; i += CLASSIC_MULTIPUT_JOB_ARGS)
-		rc = check_data(req, jobs.items + i);
+		rc = check_data(req, jobs.items + i, i / CLASSIC_MULTIPUT_JOB_ARGS);
 	*ret_jobs = jobs;
+	return rc;
+}
+
+/* Decode everything before the jobs. *ret_first is the index of the first argument of a job. */
+static int decode_before_puts(struct request *req, struct qless_put *common, size_t *ret_first)
+{
+	struct put_options options;
+	int rc;
+
+	*common = (struct qless_put){ 0 };
+	rc = decode_common(req, common);
+	if (rc == 0)
+		rc = read_options(req, &options, ret_first);
+	if (rc == 0)
+		rc = put_options_decode(req, &options, common);
 	return rc;
 }
 
 int decode_multiput(struct request *req, struct operation *op)
 {
 	struct qless_put *common = &op->put_many.common;
-	struct put_options options;
 	size_t first = 0;
 	int rc;
 
 	op->kind = OPERATION_PUT_MANY;
-	*common = (struct qless_put){ 0 };
-	rc = decode_common(req, common);
-	if (rc == 0)
-		rc = read_options(req, &options, &first);
-	if (rc == 0)
-		rc = put_options_decode(req, &options, common);
+	rc = decode_before_puts(req, common, &first);
 	if (rc == 0)
 		rc = decode_puts(req, first, common->terms != NULL && common->terms->is_raw,
 				 &op->put_many.jobs);
@@ -160,6 +172,33 @@ static int answer_multiput(struct request *req, const struct operation *op,
 	return 0;
 }
 
+bool classic_check_multiput(struct request *req)
+{
+	size_t first = classic_multiput_jobs(req->args, req->nargs, req->form);
+	size_t max_jobs = qless_get_limits(req->engine)->max_jobs;
+	struct checking_jobs jobs = { .step = CLASSIC_MULTIPUT_JOB_ARGS, .ends_with_error = true };
+	struct qless_put common;
+	int rc;
+
+	/* The command fails at once. */
+	if (first >= req->nargs || (req->nargs - first) % jobs.step != 0 ||
+	    (req->nargs - first) / jobs.step > max_jobs)
+		return false;
+	if (!checking_is_needed(req, first, jobs.step))
+		return false;
+	rc = decode_before_puts(req, &common, &jobs.first);
+	if (rc == 0 && common.terms != NULL) {
+		jobs.is_raw = common.terms->is_raw;
+		jobs.makes_keys = common.terms->has_unique && common.terms->unique.key.len == 0;
+	}
+	scratch_forget_decoded(req->scratch);
+	req->is_said = false;
+	if (rc < 0 || (jobs.is_raw && !jobs.makes_keys))
+		return false;
+	checking_begin(req, &jobs);
+	return true;
+}
+
 int classic_multiput(struct request *req)
 {
 	size_t first = classic_multiput_jobs(req->args, req->nargs, req->form);
@@ -167,6 +206,8 @@ int classic_multiput(struct request *req)
 	uint32_t queues = swapped_count_queues(req);
 	int rc = request_check_jobs(req, jobs);
 
+	if (rc == 0 && req->form != REQUEST_NATIVE && classic_check_multiput(req))
+		return 0;
 	if (rc == 0 && jobs > 1)
 		rc = links_check_call(req);
 	if (rc < 0)
@@ -179,15 +220,21 @@ int classic_multiput(struct request *req)
 
 /* ---- multicomplete ---- */
 
-/* Add one job of the command to the operation. Fails if its data is not JSON: the engine never sees
- * such a job. */
-static int add_completion(struct request *req, const struct qless_str *job, struct operation *op)
+/* Arguments of each job: its jid and its data. */
+#define MULTICOMPLETE_JOB_ARGS 2
+
+/* Add job number `i` of the command to the operation. Fails if its data is not JSON: the engine
+ * never sees such a job. */
+static int add_completion(struct request *req, const struct qless_str *job, size_t i,
+			  struct operation *op)
 {
 	struct qless_str *texts = req->scratch->decoded.texts;
 	struct qless_str data;
 	enum json_kind kind;
-	int rc = raw_data_check(req, job[0], job[1], &kind, &data);
+	int rc = req->checking != NULL ? checking_recall(req, i, &kind)
+				       : request_json_text(req, "data", job[1], &kind);
 
+	rc = raw_data_settle_checked(req, job[0], rc, job[1], &kind, &data);
 	if (rc == 0 && kind == JSON_FALSE)
 		rc = request_fail(req, QLESS_EBADARG,
 				  "Complete(): Arg \"data\" missing or not JSON: false");
@@ -233,10 +280,23 @@ int decode_multicomplete(struct request *req, struct operation *op)
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < jobs.count; i += 2) {
-		if (add_completion(req, jobs.items + i, op) < 0)
+		if (add_completion(req, jobs.items + i, i / MULTICOMPLETE_JOB_ARGS, op) < 0)
 			req->is_said = false;
 	}
 	return 0;
+}
+
+/* Returns whether the data is checked in parts, see checking.h. */
+static bool check_completions(struct request *req, struct operation_names jobs)
+{
+	size_t first = req->nargs - jobs.count;
+
+	if (!checking_is_needed(req, first, MULTICOMPLETE_JOB_ARGS))
+		return false;
+	scratch_forget_decoded(req->scratch);
+	checking_begin(req,
+		       &(struct checking_jobs){ .first = first, .step = MULTICOMPLETE_JOB_ARGS });
+	return true;
 }
 
 int classic_multicomplete(struct request *req)
@@ -256,11 +316,13 @@ int classic_multicomplete(struct request *req)
 		rc = links_check_call(req);
 	if (rc < 0)
 		return rc;
+	if (check_completions(req, jobs))
+		return 0;
 	reply_array(req->reply, jobs.count / 2);
 	for (i = 0; i < jobs.count; i += 2) {
 		if (!admission_check_jid(req, viewer, jobs.items[i], ACL_WRITE))
 			continue;
-		rc = add_completion(req, jobs.items + i, &op);
+		rc = add_completion(req, jobs.items + i, i / MULTICOMPLETE_JOB_ARGS, &op);
 		if (rc == 0) {
 			purging_limit_part(req, &op, part, &purges_left);
 			rc = request_run_part(req, &op, part++, &outcome);

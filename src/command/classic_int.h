@@ -281,6 +281,9 @@ int limit_names_decode(struct request *req, struct qless_str text,
 int classic_multicomplete(struct request *req);
 int classic_multiheartbeat(struct request *req);
 int classic_multiput(struct request *req);
+/* Returns whether the data of a MULTIPUT is checked in parts, see checking.h. Then the command has
+ * begun, and the caller returns. */
+bool classic_check_multiput(struct request *req);
 decode_fn decode_multicomplete;
 decode_fn decode_multiheartbeat;
 decode_fn decode_multiput;

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "command/admission.h"
+#include "command/classic_int.h"
 #include "command/complete_args.h"
 #include "command/databases.h"
 #include "command/fence.h"
@@ -207,8 +208,12 @@ void cmd_native_recur(struct request *req)
 	run_native_making(req, 1, req->nargs);
 }
 
+/* The data is checked before jids are made: other commands may take the next numbers until then. */
 void cmd_native_multiput(struct request *req)
 {
+	use_database(req);
+	if (classic_check_multiput(req))
+		return;
 	run_native_making(req, classic_multiput_jobs(req->args, req->nargs, REQUEST_NATIVE),
 			  CLASSIC_MULTIPUT_JOB_ARGS);
 }

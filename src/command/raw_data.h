@@ -19,17 +19,25 @@
 int raw_data_settle(struct request *req, struct qless_str jid, int rc, struct qless_str text,
 		    enum json_kind *ret_kind, struct qless_str *ret_data);
 
-/* Check the data that a worker sends with a job, like request_json_text(). *ret_data is the data
- * for the job: `text`, or what it stands for. Inline, because nearly all data is JSON. */
+/* Settle what data of a worker stands for, after request_json_text() said `rc`. *ret_data is the
+ * data for the job: `text`, or what it stands for. Inline, because nearly all data is JSON. */
+static inline int raw_data_settle_checked(struct request *req, struct qless_str jid, int rc,
+					  struct qless_str text, enum json_kind *ret_kind,
+					  struct qless_str *ret_data)
+{
+	*ret_data = text;
+	if (rc == 0 && req->form == REQUEST_NATIVE && *ret_kind != JSON_FALSE)
+		return 0;
+	return raw_data_settle(req, jid, rc, text, ret_kind, ret_data);
+}
+
+/* Check the data that a worker sends with a job, like request_json_text(), and settle it. */
 static inline int raw_data_check(struct request *req, struct qless_str jid, struct qless_str text,
 				 enum json_kind *ret_kind, struct qless_str *ret_data)
 {
 	int rc = request_json_text(req, "data", text, ret_kind);
 
-	*ret_data = text;
-	if (rc == 0 && req->form == REQUEST_NATIVE && *ret_kind != JSON_FALSE)
-		return 0;
-	return raw_data_settle(req, jid, rc, text, ret_kind, ret_data);
+	return raw_data_settle_checked(req, jid, rc, text, ret_kind, ret_data);
 }
 
 /* Whether the data of a put without the option `raw` stands for the bytes of a job that is raw.

@@ -25,6 +25,7 @@
 
 struct acl;
 struct attach_ops;
+struct checking;
 struct command_table;
 struct request;
 struct databases;
@@ -107,6 +108,7 @@ struct session {
 	int proto;	       /* 2 or 3 */
 	bool subscribed;       /* to any channel or pattern */
 	bool is_idempotent;    /* the unique key of this request stands for an Idempotency-Key */
+	bool is_noted;	       /* the server notes what this request changes, once it has run */
 	struct qless_str peer; /* its address, for messages */
 };
 
@@ -281,6 +283,8 @@ struct request {
 	bool is_store;			/* the store raised the error, not the script */
 	const struct buf *output;	/* of the child of the work; empty memory if it failed */
 	double until;			/* the latest time that the command used: `now`, or later */
+	/* The results of the check in parts, see checking.h. NULL: there was none. */
+	const struct checking *checking;
 };
 
 /* The error of a command that only reads, after a reply of its transaction became too large. */

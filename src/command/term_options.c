@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "command/checking.h"
 #include "command/classic_int.h"
 #include "command/permit.h"
 #include "engine/runtime.h"
@@ -292,7 +293,10 @@ int term_unique_decode_many(struct request *req, const struct qless_terms *terms
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		const struct qless_str *job = jobs->items + i * CLASSIC_MULTIPUT_JOB_ARGS;
 
-		lists->keys[i] = make_key(req, job[1], job[2], terms->is_raw, lists->args_keys[i]);
+		lists->keys[i] =
+			req->checking != NULL
+				? checking_key(req, i)
+				: make_key(req, job[1], job[2], terms->is_raw, lists->args_keys[i]);
 		if (viewer != NULL)
 			rc = check_viewer(req, viewer, lists->keys[i], terms->unique.replace);
 	}

@@ -43,6 +43,9 @@ struct work_ops {
 /* The first member of a struct with what the work needs. */
 struct work {
 	const struct work_ops *ops;
+	/* The parts so far have only read the request, and the next one runs the command. So in
+	 * later turns the server first decides about admission again. */
+	bool needs_admission;
 };
 
 /* Does the work, and replies with its reply: now, or over several turns. Takes the work, which is

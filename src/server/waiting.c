@@ -6,6 +6,7 @@
 
 #include "command/acl.h"
 #include "command/admission.h"
+#include "command/table.h"
 #include "command/work.h"
 #include "server/dispatch.h"
 #include "server/server_int.h"
@@ -32,6 +33,7 @@ struct waiting {
 	struct buf output;	 /* of the child */
 	struct line_wait *lines; /* NULL unless it waits for jobs */
 	struct end_wait *ends;	 /* NULL unless it waits for the ends of jobs */
+	bool is_held;		 /* the command has to wait before it may change anything */
 	struct work_reply reply;
 	int64_t spent_ns;
 	int64_t longest_ns; /* the most in one turn */
@@ -52,6 +54,43 @@ static void waiting_free(struct waiting *w)
 	free(w);
 }
 
+/*
+ * Admission of a command whose parts so far have only read its request
+ */
+
+/* Decides about what the client sent, and about the queue command that it names. */
+static struct verdict decide_again(struct waiting *w)
+{
+	struct client *c = w->client;
+	int name_args;
+	const struct command *row =
+		command_table_lookup(c->server->table, w->req.argv, w->req.argc, &name_args);
+	struct request outer = dispatch_make_request(c, row, w->req.argv, w->req.argc, name_args);
+	struct verdict verdict = admission_decide(&outer);
+
+	if (verdict.kind == VERDICT_RUN && w->req.form != REQUEST_NATIVE)
+		verdict = admission_decide(&w->req);
+	return verdict;
+}
+
+/* Decides about a command that arrived in an earlier turn. Returns whether its next part may run
+ * now; otherwise *ret_more is false if the command has ended. */
+static bool is_admitted(struct waiting *w, bool *ret_more)
+{
+	struct verdict verdict;
+
+	if (!w->work->needs_admission || w->client->waiting != w)
+		return true;
+	verdict = decide_again(w);
+	w->is_held = verdict.kind == VERDICT_HOLD;
+	*ret_more = w->is_held;
+	if (w->is_held && verdict.hold == HOLD_SYNC)
+		sync_watch_note_hold(w->client->server);
+	else if (verdict_is_refusal(&verdict))
+		admission_refuse(&w->req, &verdict);
+	return verdict.kind == VERDICT_RUN;
+}
+
 /* Does parts until the time. Returns false when the command has ended. */
 static bool go_on(struct waiting *w, int64_t until_ns)
 {
@@ -64,9 +103,11 @@ static bool go_on(struct waiting *w, int64_t until_ns)
 	s->clients.running = c;
 	s->waitings.running = w;
 	do {
-		more = w->work->ops->go_on(w->work, &w->req) && !w->reply.writer.is_full;
+		if (is_admitted(w, &more))
+			more = w->work->ops->go_on(w->work, &w->req) && !w->reply.writer.is_full;
 		s->clocks.lap_ns = clock_mono_ns();
-	} while (more && w->reason == WAITING_FOR_TURN && s->clocks.lap_ns < until_ns);
+	} while (more && !w->is_held && w->reason == WAITING_FOR_TURN &&
+		 s->clocks.lap_ns < until_ns);
 	s->waitings.running = NULL;
 	s->clients.running = outer;
 	w->spent_ns += s->clocks.lap_ns - start_ns;
@@ -398,14 +439,16 @@ size_t waiting_memory(const struct waiting *w)
  * Turns
  */
 
-static bool may_go_on(const struct waiting *w)
+static bool may_go_on(struct waiting *w)
 {
-	return w->client->out.len + w->client->messages.len <= WAITING_OUTPUT_BYTES;
+	if (w->is_held)
+		w->is_held = decide_again(w).kind == VERDICT_HOLD;
+	return !w->is_held && w->client->out.len + w->client->messages.len <= WAITING_OUTPUT_BYTES;
 }
 
 bool waitings_can_run(const struct server *s)
 {
-	const struct waiting *w;
+	struct waiting *w;
 
 	TAILQ_FOREACH(w, &s->waitings.going_on, link) {
 		if (may_go_on(w))

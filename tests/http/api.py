@@ -152,6 +152,13 @@ def an_array_says_what_became_of_each_job(server):
     # Without those options, a put replaces the job.
     equal({"jids": ["y"], "outcomes": ["put"]}, put(201, {"jid": "y", "data": 4}))
     equal(4, c.get("/v1/jobs/y")["data"])
+    # More than 256 KB of data is checked over several turns.
+    large = [{"jid": f"l{i}", "data": str(i) + 1000 * "x", "unique": "args"} for i in range(1000)]
+    jids = [job["jid"] for job in large]
+    equal({"jids": jids, "outcomes": 1000 * ["put"]}, put(201, *large))
+    for job in large:
+        job["jid"] += "again"
+    equal({"jids": jids, "outcomes": 1000 * ["held"]}, put(200, *large))
     # The history of a session does not hide it.
     server.command("ACL", "SETUSER", "alice", "on", ">secret", "+@all", "~*")
     answer = c.call("POST", "/v1/login", {"user": "alice", "password": "secret"})

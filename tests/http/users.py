@@ -268,6 +268,10 @@ def the_history_names_the_user_that_puts_a_job_for_a_worker(server):
     # The history names the user, if that is the worker.
     third = c.post("/v1/queues/q/jobs", jobs[1:], status=201)
     equal([], notes(server, third["jids"][0]))
+    # More than 256 KB of data is checked over several turns without a session.
+    large = [{"jid": f"l{i}", "class": "k", "data": 1000 * "x"} for i in range(1000)]
+    c.post("/v1/queues/q/jobs", [dict(job, worker="w") for job in large], status=201)
+    equal(["put by alice in the console"], notes(server, "l999"))
     # Nothing was put.
     c.call("POST", "/v1/queues/q/jobs", {"class": "k", "data": 1, "worker": "w", "unique": "u"})
     c.call("POST", "/v1/queues/q/jobs",

@@ -40,12 +40,14 @@ static struct peer *monitor; /* reads the figure */
 static struct buf request;
 static struct buf word;
 
-/* Appends a pattern in which each # stands for the number `i`. */
+/* Appends a pattern in which each # stands for the number `i`, and each ^ for a comma. */
 static void append_numbered(struct buf *b, struct qless_str pattern, int i)
 {
 	for (size_t at = 0; at < pattern.len; at++) {
 		if (pattern.ptr[at] == '#')
 			buf_printf(b, "%d", i);
+		else if (pattern.ptr[at] == '^')
+			buf_append_char(b, ',');
 		else
 			buf_append_char(b, pattern.ptr[at]);
 	}
@@ -76,7 +78,8 @@ static void end_word(struct buf *arguments, size_t *count)
 }
 
 /*
- * Append a request, in which blanks separate the words, and # stands for the number `i`.
+ * Append a request, in which blanks separate the words, # stands for the number `i`, and ^ for a
+ * comma.
  *
  *	*3(a#,b)	is six words: a0 b a1 b a2 b
  *	=3([|#,|9])	is one word: [0,1,2,9]
@@ -571,9 +574,33 @@ static const struct row on_many_long_texts[] = {
 	{ "UNRECUR r3", WORKER_US, NULL, NULL },
 };
 
+/* Data of 800 bytes for 5,000 jobs, and of 400 for 10,000: nearly as much as max-call-size allows.
+ * Numbers with exponents and escapes take long to check. */
+#define TIMES_10(text) text text text text text text text text text text
+#define NUMBERS	       "[" TIMES_10(TIMES_10("1e5^1e5^")) "0]"
+#define INVALID	       "[" TIMES_10(TIMES_10("1e5^1e5^")) "0}"
+#define STRING	       "\"" TIMES_10("\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9") "\\n\""
+
+static const struct row on_many_short_texts[] = {
+	{ "MULTIPUT w mt 0 jobs *5000(x#,k," NUMBERS ")", WORKER_US, "CANCEL *10000(x#)", "*5000" },
+	{ "MULTIPUT w mt 0 jobs *5000(x#,k," NUMBERS ")", WORKER_US, NULL, "*5000" },
+	{ "MULTIPUT w mt 0 unique args jobs *10000(x#,k," STRING ")", WORKER_US,
+	  "CANCEL *10000(x#)", "*10000" },
+	{ "QLESS multiput 1e9 w mt 0 jobs *5000(x#,k," NUMBERS ")", WORKER_US, "CANCEL *10000(x#)",
+	  "*5000" },
+	{ "MULTIPUT w mt 0 jobs *5000(x#,k," NUMBERS ") y k " INVALID, WORKER_US, NULL,
+	  "-BADJSON" },
+	{ "MULTICOMPLETE w mt *5000(x#," NUMBERS ")", WORKER_US,
+	  "CANCEL *5000(x#);MULTIPUT w mt 0 jobs *5000(x#,k,{});POP mt w 5000", "*5000" },
+	{ "MULTICOMPLETE w mt *5000(x#," INVALID ")", WORKER_US,
+	  "CANCEL *5000(x#);MULTIPUT w mt 0 jobs *5000(x#,k,{});POP mt w 5000", "*5000" },
+	{ "CANCEL *5000(x#)", WORKER_US, NULL, "*5000" },
+};
+
 static void long_texts(void)
 {
 	CHECK(on_long_texts);
+	CHECK(on_many_short_texts);
 	run_each(60, "PUT w long long# k =2097150(\"|x|\") 0");
 	CHECK(on_many_long_texts);
 }
