@@ -41,6 +41,9 @@
 #define HELD_INPUT_BYTES ((size_t)1024 * 1024)
 /* The same for HTTP, which has few clients that send many requests at once. */
 #define HELD_HTTP_BYTES ((size_t)16 * 1024)
+/* Nanoseconds of a turn after which no more steps of handshakes begin. With a large RSA key, each
+ * takes some milliseconds. */
+#define HANDSHAKES_NS INT64_C(2000000)
 
 /* A connection may wait for jobs or their ends for ever. Reading shows when it ends, so it is read
  * up to client-query-buffer-limit. */
@@ -359,16 +362,26 @@ static void fail_handshake(struct conn *c, bool is_foreign)
 	conn_finish(c);
 }
 
+static int step_handshake(struct conn *c)
+{
+	struct turn *turn = &c->client.server->turn;
+	int64_t begun_ns = clock_mono_ns();
+	int rc = c->transport.ops->handshake(&c->transport);
+
+	turn->handshakes_left--;
+	turn->handshakes_ns += clock_mono_ns() - begun_ns;
+	return rc;
+}
+
 static void run_handshake(struct conn *c)
 {
 	struct server *s = c->client.server;
 	int rc;
 
 	/* The event is told again in the next turn: only plain sockets are edge-triggered. */
-	if (s->turn.handshakes_left == 0)
+	if (s->turn.handshakes_left == 0 || s->turn.handshakes_ns > HANDSHAKES_NS)
 		return;
-	s->turn.handshakes_left--;
-	rc = c->transport.ops->handshake(&c->transport);
+	rc = step_handshake(c);
 	if (rc == TRANSPORT_FAILED || rc == TRANSPORT_FOREIGN) {
 		fail_handshake(c, rc == TRANSPORT_FOREIGN);
 		return;

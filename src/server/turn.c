@@ -187,6 +187,7 @@ void turn_run(struct server *s, bool wait)
 	s->turn.is_running = true;
 	clocks_begin_turn(&s->clocks);
 	s->turn.handshakes_left = HANDSHAKES_PER_TURN;
+	s->turn.handshakes_ns = 0;
 	if (event_base_loop(s->base, flags) < 0) {
 		log_warning("the event loop failed: %s", strerror(errno));
 		s->turn.loop_failed = true;

@@ -31,6 +31,7 @@ struct turn_cpu {
 struct turn {
 	size_t share; /* number of commands that a connection may run in this turn, see share.h */
 	unsigned handshakes_left; /* number of steps of TLS handshakes left for this turn */
+	int64_t handshakes_ns;	  /* time that these took in this turn */
 	struct turn_cpu cpu;
 	bool has_flushed; /* a part of a flushed database has not been freed */
 	bool has_dead;	  /* connections, subscriptions or listeners that ended are not yet freed */

@@ -50,10 +50,11 @@ static void extend(const struct pair *p, const struct pair *ca, int nid, const c
 }
 
 /* Without a `ca` the certificate is a CA, or self-signed. */
-static struct pair make(const char *name, const struct pair *ca, long from_s, long to_s)
+static struct pair make_for(EVP_PKEY *key, const char *name, const struct pair *ca, long from_s,
+			    long to_s)
 {
 	static long serial;
-	struct pair p = { EVP_EC_gen("P-256"), X509_new() };
+	struct pair p = { key, X509_new() };
 	X509_NAME *subject = X509_get_subject_name(p.cert);
 
 	TEST_ASSERT_NOT_NULL(p.key);
@@ -78,6 +79,11 @@ static struct pair make(const char *name, const struct pair *ca, long from_s, lo
 	}
 	TEST_ASSERT_TRUE(X509_sign(p.cert, ca->key, EVP_sha256()) > 0);
 	return p;
+}
+
+static struct pair make(const char *name, const struct pair *ca, long from_s, long to_s)
+{
+	return make_for(EVP_EC_gen("P-256"), name, ca, from_s, to_s);
 }
 
 static void release(struct pair *p)
@@ -112,6 +118,14 @@ void certs_make_server(struct tempdir *dir, long from_s, long to_s)
 
 	make_and_write(dir, "server", &ca, from_s, to_s);
 	release(&ca);
+}
+
+void certs_make_large_key(struct tempdir *dir)
+{
+	struct pair p = make_for(EVP_RSA_gen(4096), "large", NULL, -CERTS_DAY_S, YEAR_S);
+
+	write_pair(dir, "server", &p);
+	release(&p);
 }
 
 void certs_encrypt_key(struct tempdir *dir, const char *passphrase)

@@ -709,6 +709,60 @@ static void a_handshake_in_too_many_records_fails(void)
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "too many TLS records without data"));
 }
 
+/* Returns the bytes with which an ordinary client begins. */
+static size_t make_hello(char *to, size_t size)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+	SSL *ssl = SSL_new(ctx);
+	BIO *out = BIO_new(BIO_s_mem());
+	int len;
+
+	SSL_set_bio(ssl, BIO_new(BIO_s_mem()), out);
+	SSL_set_connect_state(ssl);
+	SSL_do_handshake(ssl);
+	len = BIO_read(out, to, (int)size);
+	TEST_ASSERT_TRUE(len > 0 && (size_t)len < size);
+	SSL_free(ssl);
+	SSL_CTX_free(ctx);
+	return (size_t)len;
+}
+
+/* Returns the processor time of the longest turn, in microseconds, when `count` handshakes begin at
+ * once. */
+static int64_t begin_handshakes(struct peer *monitor, int count)
+{
+	char bytes[4096];
+	size_t len = make_hello(bytes, sizeof bytes);
+	struct peer *peers[MANY];
+
+	ASK(monitor, "CONFIG RESETSTAT", "+OK\r\n");
+	kill(q.pid, SIGSTOP);
+	for (int i = 0; i < count; i++) {
+		peers[i] = peer_connect_to("127.0.0.1", port);
+		peer_send_blindly(peers[i], bytes, len);
+	}
+	kill(q.pid, SIGCONT);
+	for (int i = 0; i < count; i++) {
+		TEST_ASSERT_TRUE(peer_gets_more(peers[i]));
+		peer_close(peers[i]);
+	}
+	return peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:");
+}
+
+/* A turn begins up to eight handshakes, but only one of several milliseconds. */
+static void handshakes_with_a_large_key_take_several_turns(void)
+{
+	struct peer *monitor;
+	int64_t one, many;
+
+	certs_make_large_key(&dir);
+	START_OPEN(NULL);
+	monitor = peer_connect(&q);
+	one = begin_handshakes(monitor, 1);
+	many = begin_handshakes(monitor, 40);
+	TEST_ASSERT_TRUE_MESSAGE(many < 4 * one, "a turn had many handshakes");
+}
+
 static void a_slow_handshake_is_closed(void)
 {
 	struct peer *stalled[STALLED], *p;
@@ -807,6 +861,7 @@ int main(int argc, char **argv)
 	RUN(a_handshake_in_too_many_records_fails);
 	RUN(a_flood_of_key_updates_closes_the_connection);
 	RUN(keys_may_be_updated_often_between_requests);
+	RUN(handshakes_with_a_large_key_take_several_turns);
 	RUN(a_slow_handshake_is_closed);
 	RUN(handshakes_do_not_delay_shutdown);
 	RUN(redis_cli_connects_with_tls);
