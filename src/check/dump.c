@@ -128,16 +128,30 @@ static void dump_commands(struct dump *d, const struct place *place, struct qles
 	}
 }
 
+static void append_mark(struct dump *d, const struct record_mark *mark)
+{
+	char time[DUMP_TIME_MAX];
+
+	buf_printf(&d->line, " %s durable up to %" PRIu64,
+		   dump_format_time((double)mark->wall_us / 1e6, time), mark->durable);
+	if (mark->has_commit)
+		buf_printf(&d->line, ", committed up to %" PRIu64, mark->commit);
+}
+
 /* Append the content of a mark, or of a record of a snapshot. */
 static void append_payload(struct dump *d, const struct record *record)
 {
+	struct record_group group;
 	struct record_mark mark;
-	char time[DUMP_TIME_MAX];
 	uint64_t number;
 
 	if (record->type == RECORD_MARK && record_decode_mark(record->payload, &mark))
-		buf_printf(&d->line, " %s durable up to %" PRIu64,
-			   dump_format_time((double)mark.wall_us / 1e6, time), mark.durable);
+		append_mark(d, &mark);
+	else if (record->type == RECORD_GROUP && record_decode_group(record->payload, &group))
+		buf_printf(&d->line, " term %" PRIu64 ", members of %" PRIu64 ", %zu bytes",
+			   group.term, group.members_index, group.members.len);
+	else if (record->type == RECORD_MEMBERS)
+		buf_printf(&d->line, " %zu bytes", record->payload.len);
 	else if (record->type == RECORD_STATE_DATA)
 		buf_printf(&d->line, " %zu bytes", record->payload.len);
 	else if (record_decode_number(record->payload, &number))

@@ -9,19 +9,23 @@ void journal_append_mark(struct journal *j)
 {
 	const struct positions *p = &j->positions;
 	struct record_mark mark = { .durable = p->synced, .wall_us = j->schedule.wall_us };
+	uint64_t commit = 0;
 	struct buf *pending = &j->backlog.pending;
 
 	assert(pending->len == 0);
+	if (j->group != NULL) {
+		mark.has_commit = true;
+		mark.commit = commit = j->group->commit;
+	}
 	record_append_mark(pending, j->salt, j->log.last + 1, &mark);
 	if (write_is_all_synced(j) && j->backlog.writing.len == 0)
 		record_set_after_sync(buf_data(pending), j->salt);
-	j->mark = (struct mark_state){ mark.durable, mark.wall_us };
+	j->mark = (struct mark_state){ mark.durable, mark.wall_us, commit };
 }
 
-/* Begin the next write with a mark if that tells something new. When every write is synced, its
- * first record vouches for everything before it: see write.c. Then a mark tells only the time.
- */
-static void begin_pending(struct journal *j)
+/* When every write is synced, its first record vouches for everything before it: see write.c. Then
+ * a mark tells only the time, and the commit index of a group. */
+void append_begin_pending(struct journal *j)
 {
 	bool is_said =
 		j->positions.synced == j->mark.durable || j->options.sync == JOURNAL_SYNC_ALWAYS;
@@ -32,6 +36,12 @@ static void begin_pending(struct journal *j)
 		journal_append_mark(j);
 }
 
+/* Whether the last mark has the commit index of a group. */
+static bool is_commit_said(const struct journal *j)
+{
+	return j->group == NULL || j->group->commit == j->mark.commit;
+}
+
 /* Damage of the last synced records looks like a torn end as long as no record after them says that
  * they were synced. So a mark says that when a second has passed without a change. */
 bool journal_wants_last_mark(const struct journal *j)
@@ -40,7 +50,7 @@ bool journal_wants_last_mark(const struct journal *j)
 
 	return journal_is_healthy(j) && journal_is_idle(j) && j->options.sync != JOURNAL_SYNC_NO &&
 	       backlog_bytes(&j->backlog) == 0 && p->synced == j->log.last &&
-	       p->synced != j->mark.durable &&
+	       (p->synced != j->mark.durable || !is_commit_said(j)) &&
 	       j->schedule.mono_us - j->schedule.sync_began_us >= SECOND_US;
 }
 
@@ -49,8 +59,9 @@ void journal_append(struct commit_log *log, struct qless_str operations)
 	struct journal *j = journal_of(log);
 	struct buf *pending = &j->backlog.pending;
 
+	assert(j->group == NULL);
 	if (pending->len == 0)
-		begin_pending(j);
+		append_begin_pending(j);
 	record_append(pending, j->salt, RECORD_OPERATIONS, ++log->last, operations);
 }
 

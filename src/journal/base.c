@@ -68,7 +68,7 @@ void base_begin(struct base_writer *w, const struct base_options *options)
 {
 	struct record_file_header header = {
 		.kind = RECORD_FILE_BASE,
-		.format = RECORD_FORMAT_VERSION,
+		.format = options->group != NULL ? RECORD_FORMAT_GROUP : RECORD_FORMAT_VERSION,
 		.engine = STATE_VERSION,
 		.number = options->number,
 		.sequence = options->sequence,
@@ -86,6 +86,8 @@ void base_begin(struct base_writer *w, const struct base_options *options)
 	w->rc = w->fd < 0 ? w->fd : 0;
 	record_encode_header(&header, head);
 	buf_append(&w->out, head, sizeof head);
+	if (options->group != NULL)
+		record_append_group(&w->out, options->salt, ++w->sequence, options->group);
 }
 
 static bool write_piece(void *arg, struct qless_str piece)

@@ -20,7 +20,8 @@ struct base_options {
 	uint64_t sequence; /* of the last record that it covers */
 	uint64_t salt;
 	int64_t wall_us;
-	uint64_t bytes_per_second; /* limits the load on the disk; 0: no limit */
+	const struct record_group *group; /* of a group: its term and members; or NULL */
+	uint64_t bytes_per_second;	  /* limits the load on the disk; 0: no limit */
 	/* Called from time to time with the bytes written so far. May be NULL. */
 	void (*progress)(void *arg, uint64_t bytes);
 	void *progress_arg;

@@ -97,6 +97,7 @@ void journal_close(struct journal *j, struct buf *ret_error)
 	helper_free(j->helper);
 	directory_lock_release(&j->lock, j->io);
 	manifest_done(&j->files.manifest);
+	group_log_free(j->group);
 	backlog_done(&j->backlog);
 	commit_log_done(&j->log);
 	free(j);

@@ -88,6 +88,12 @@ void disk_task_init_restart(struct disk_task *task, const struct disk_create *cr
 	add_segment(task, create);
 }
 
+void disk_task_init_vote(struct disk_task *task, const struct vote *vote)
+{
+	init(task, DISK_TASK_VOTE, -1);
+	task->vote = *vote;
+}
+
 struct manifest disk_task_take_manifest(struct disk_task *task)
 {
 	struct manifest manifest = task->replace.manifest;
@@ -226,11 +232,16 @@ static int do_remove(struct disk_task *task, const struct disk *disk)
 	return 0;
 }
 
+static int do_vote(struct disk_task *task, const struct disk *disk)
+{
+	return vote_write(&task->vote, disk->io, disk->dir);
+}
+
 static int (*const steps[DISK_STEP_DONE])(struct disk_task *task, const struct disk *disk) = {
 	[DISK_STEP_WRITE] = do_write,	[DISK_STEP_CUT] = do_cut,
 	[DISK_STEP_SYNC] = do_sync,	[DISK_STEP_CREATE] = do_create,
 	[DISK_STEP_KEEP] = do_keep,	[DISK_STEP_REPLACE] = do_replace,
-	[DISK_STEP_REMOVE] = do_remove,
+	[DISK_STEP_REMOVE] = do_remove, [DISK_STEP_VOTE] = do_vote,
 };
 
 #define BIT(step) (1U << (step))
@@ -246,6 +257,7 @@ static const unsigned steps_of[] = {
 			     BIT(DISK_STEP_REMOVE),
 	[DISK_TASK_RESTART] = BIT(DISK_STEP_CREATE) | BIT(DISK_STEP_KEEP) | BIT(DISK_STEP_REPLACE) |
 			      BIT(DISK_STEP_REMOVE),
+	[DISK_TASK_VOTE] = BIT(DISK_STEP_VOTE),
 };
 
 void disk_task_run(struct disk_task *task, const struct journal_io *io, const char *dir)

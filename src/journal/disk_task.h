@@ -13,6 +13,8 @@
  *	begin                              x              x
  *	switch                      x             x       x        x
  *	restart                            x      x       x        x
+ *
+ * A vote has one step, in which its two files are written.
  */
 #ifndef JOURNAL_DISK_TASK_H
 #define JOURNAL_DISK_TASK_H
@@ -23,6 +25,7 @@
 #include "journal/io.h"
 #include "journal/manifest.h"
 #include "journal/record.h"
+#include "journal/vote.h"
 #include "util/str.h"
 
 enum disk_task_kind {
@@ -33,6 +36,7 @@ enum disk_task_kind {
 	DISK_TASK_BEGIN,   /* begin the first segment, or the first of this format */
 	DISK_TASK_SWITCH,  /* make a new snapshot current */
 	DISK_TASK_RESTART, /* make a new snapshot current, and a new segment after it */
+	DISK_TASK_VOTE,	   /* store the vote of a group's node */
 };
 
 enum disk_step {
@@ -43,6 +47,7 @@ enum disk_step {
 	DISK_STEP_KEEP,	   /* keep the manifest that is replaced, if `keep_bases` is not 0 */
 	DISK_STEP_REPLACE, /* make a manifest the current one */
 	DISK_STEP_REMOVE,  /* remove files that no manifest names any more */
+	DISK_STEP_VOTE,	   /* both files of the vote */
 	DISK_STEP_DONE,
 };
 
@@ -79,6 +84,7 @@ struct disk_task {
 	struct disk_write write;
 	struct disk_create create;
 	struct disk_replace replace;
+	struct vote vote;
 	struct disk_result result;
 };
 
@@ -98,6 +104,7 @@ void disk_task_init_begin(struct disk_task *task, const struct disk_create *crea
 void disk_task_init_switch(struct disk_task *task, int fd, const struct disk_replace *replace);
 void disk_task_init_restart(struct disk_task *task, const struct disk_create *create,
 			    const struct disk_replace *replace);
+void disk_task_init_vote(struct disk_task *task, const struct vote *vote);
 
 /* Run all steps. Any thread may do that. */
 void disk_task_run(struct disk_task *task, const struct journal_io *io, const char *dir);

@@ -22,7 +22,9 @@ void journal_publish(struct journal *j)
 
 void journal_set_sync(struct journal *j, enum journal_sync sync)
 {
-	j->options.sync = sync;
+	/* Nothing but a sync makes an entry of a group durable. */
+	if (j->group == NULL)
+		j->options.sync = sync;
 	journal_publish(j);
 }
 

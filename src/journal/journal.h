@@ -33,6 +33,7 @@
 #include "journal/base.h"
 #include "journal/commit_log.h"
 #include "journal/io.h"
+#include "journal/journal_group.h"
 #include "journal/rebuild.h"
 #include "journal/record.h"
 #include "journal/recover.h"
@@ -67,6 +68,7 @@ struct journal_options {
 	 * three options do not count. */
 	const struct rebuild_options *rebuild;
 	uint64_t (*state_bytes)(void *arg); /* memory that the state takes */
+	uint64_t cache_bytes;		    /* memory for the last entries of a group */
 	uint64_t fork_max_bytes;	    /* with less than this, a child makes the snapshot */
 	/* Write operations that the server knows and its files may not have. May be NULL. */
 	void (*save_extra)(void *arg, struct buf *out);

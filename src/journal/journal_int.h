@@ -12,6 +12,7 @@
  *	base_process.c	the process that writes it
  *	open.c		the beginning
  *	close.c		the end
+ *	group_int.h	the log of a group
  *	journal.c	settings, figures, and the interface of commit_log.h
  */
 #ifndef JOURNAL_JOURNAL_INT_H
@@ -19,6 +20,7 @@
 
 #include "journal/backlog.h"
 #include "journal/disk_task.h"
+#include "journal/group_int.h"
 #include "journal/helper.h"
 #include "journal/journal.h"
 #include "journal/lock.h"
@@ -47,6 +49,7 @@ struct positions {
 struct mark_state {
 	uint64_t durable;
 	int64_t wall_us;
+	uint64_t commit; /* of a group */
 };
 
 /* All files except the current segment. */
@@ -87,6 +90,7 @@ struct journal {
 	struct disk_task task; /* the helper has it, unless its kind is DISK_TASK_NONE */
 	struct rewrite rewrite;
 	struct rewriter *rewriter; /* NULL: there is none */
+	struct group_log *group;   /* NULL: the log is not that of a group */
 	char complaint[JOURNAL_COMPLAINT_MAX];
 	struct journal_info info;
 };
@@ -129,6 +133,8 @@ void journal_publish(struct journal *j);
 
 bool journal_admit(struct commit_log *log, size_t bytes);
 void journal_append(struct commit_log *log, struct qless_str operations);
+/* Begin the next write with a mark if that tells something new. */
+void append_begin_pending(struct journal *j);
 /* Append a mark, to an empty backlog. */
 void journal_append_mark(struct journal *j);
 /* Whether the records that were synced last need a mark after them. */
@@ -179,6 +185,9 @@ bool rotate_is_due(const struct journal *j);
 /* Begin the next segment, or sync the current one first if it has many unsynced bytes. */
 void rotate_start(struct journal *j);
 void rotate_finish(struct journal *j, struct disk_task *task);
+/* End the segment, and begin one that replaces the records from `from` on. Waits for the disk.
+ * Returns 0, or a negative errno if nothing has changed. */
+int rotate_replace(struct journal *j, uint64_t from);
 /* Returns the description of a new segment whose first record has that sequence number. */
 struct disk_create rotate_describe(struct journal *j, uint64_t sequence);
 

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "util/mem.h"
@@ -28,7 +30,10 @@ void manifest_done(struct manifest *m)
 
 void manifest_copy(struct manifest *to, const struct manifest *from)
 {
-	*to = (struct manifest){ .base = from->base, .base_sequence = from->base_sequence };
+	*to = (struct manifest){ .has_group = from->has_group,
+				 .base = from->base,
+				 .base_sequence = from->base_sequence };
+	memcpy(to->group, from->group, sizeof to->group);
 	for (size_t i = 0; i < from->log_count; i++)
 		manifest_add_log(to, from->logs[i]);
 }
@@ -58,11 +63,21 @@ bool manifest_has(const struct manifest *m, bool is_base, uint64_t number)
 	return false;
 }
 
+static void append_group(const struct manifest *m, struct buf *out)
+{
+	buf_printf(out, "group ");
+	for (size_t i = 0; i < sizeof m->group; i++)
+		buf_printf(out, "%02x", m->group[i]);
+	buf_append_char(out, '\n');
+}
+
 void manifest_format(const struct manifest *m, struct buf *out)
 {
 	size_t start = out->len;
 
 	buf_printf(out, FIRST_LINE "\n");
+	if (m->has_group)
+		append_group(m, out);
 	if (m->base != 0)
 		buf_printf(out, "base base-%08" PRIu64 " %" PRIu64 "\n", m->base, m->base_sequence);
 	for (size_t i = 0; i < m->log_count; i++)
@@ -108,10 +123,30 @@ static bool take_number(struct qless_str *line, uint64_t *ret_number)
 	return true;
 }
 
+/* Take 32 hexadecimal digits, up to the end of the line. */
+static bool take_group(struct manifest *m, struct qless_str line)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	if (m->has_group || m->base != 0 || m->log_count > 0 || line.len != 2 * sizeof m->group)
+		return false;
+	for (size_t i = 0; i < line.len; i++) {
+		const char *digit = memchr(digits, line.ptr[i], sizeof digits - 1);
+
+		if (digit == NULL)
+			return false;
+		m->group[i / 2] = (unsigned char)(m->group[i / 2] << 4 | (digit - digits));
+	}
+	m->has_group = true;
+	return true;
+}
+
 static bool parse_file_line(struct manifest *m, struct qless_str line)
 {
 	uint64_t number;
 
+	if (skip_word(&line, STR("group ")))
+		return take_group(m, line);
 	if (skip_word(&line, STR("base base-")))
 		return m->base == 0 && m->log_count == 0 && take_number(&line, &m->base) &&
 		       m->base != 0 && skip_word(&line, STR(" ")) &&

@@ -7,6 +7,10 @@
  *	log log-00000006
  *	checksum 5d6f0a0c9cf4d1c8
  *
+ * The log of a group of servers has a second line, with the identifier of the group:
+ *
+ *	group 1c0a6f0d0b8e4ad29d6f2f5f0e3c9b71
+ *
  * The base is a snapshot. The number after its name is the sequence number of the last record in
  * it. Until the first rewrite there is no such line. The log segments are in order, and only the
  * last one is written to. The checksum is XXH3-64 with seed 0 over all lines before its own, in
@@ -30,9 +34,12 @@
  * manifest, all other files of the log are pieces of that state. */
 #define MANIFEST_UNFINISHED "unfinished"
 /* Largest size of a manifest, in bytes. Hundreds of thousands of files fit. */
-#define MANIFEST_BYTES_MAX ((size_t)8 * 1024 * 1024)
+#define MANIFEST_BYTES_MAX   ((size_t)8 * 1024 * 1024)
+#define MANIFEST_GROUP_BYTES ((size_t)16)
 
 struct manifest {
+	bool has_group; /* the log is that of a group of servers */
+	unsigned char group[MANIFEST_GROUP_BYTES];
 	uint64_t base; /* number of the file; 0: there is none */
 	uint64_t base_sequence;
 	uint64_t *logs; /* numbers, ascending */

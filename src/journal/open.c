@@ -251,7 +251,9 @@ static int open_tail(struct journal *j, const struct recovery *r, const char *pa
  * qlessd-check made is closed, but the original may have gone on with the same salt. */
 static bool can_continue(const struct recovery *r)
 {
-	return r->closed && r->sealed && r->tail.format == RECORD_FORMAT_VERSION;
+	uint32_t format = r->manifest.has_group ? RECORD_FORMAT_GROUP : RECORD_FORMAT_VERSION;
+
+	return r->closed && r->sealed && r->tail.format == format;
 }
 
 /* Begin the next segment. One without records is left out of the log, so that their number stays
@@ -260,11 +262,14 @@ static int continue_in_new_segment(struct journal *j, const struct recovery *r,
 				   struct buf *ret_error)
 {
 	j->salt = entropy_u64();
-	if (r->tail_size == RECORD_FILE_HEADER_BYTES)
+	if (r->tail_size == RECORD_FILE_HEADER_BYTES) {
 		j->files.manifest.log_count--;
-	else
+		if (j->group != NULL)
+			log_index_drop_segment(&j->group->index);
+	} else {
 		j->files.ended_bytes += r->tail_size;
-	return begin_log(j, r->last_sequence, ret_error);
+	}
+	return begin_log(j, r->log_end - 1, ret_error);
 }
 
 /* Continue where the last segment ends. */
@@ -289,21 +294,39 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 	}
 	if (can_continue(r)) {
 		segment_enter(&j->segment, j->io, fd, &r->tail, r->tail_size, /* zeroed= */ 0);
-		set_positions(j, r->last_sequence);
+		set_positions(j, r->log_end - 1);
 		return 0;
 	}
 	j->io->close(j->io->arg, fd);
 	return continue_in_new_segment(j, r, ret_error);
 }
 
+/* Recover, and open the group if the log has one. */
+static int recover(struct journal *j, const struct recovery_target *target,
+		   struct recovery *ret_recovery, struct buf *ret_error)
+{
+	static const struct recovery_limit all = RECOVERY_NO_LIMIT_INIT;
+	struct recovery_target indexed = *target;
+	struct log_index index;
+	int rc;
+
+	log_index_init(&index);
+	indexed.index = &index;
+	rc = recovery_run(ret_recovery, j->io, j->options.dir, &all, &indexed, ret_error);
+	if (rc == 0 && ret_recovery->manifest.has_group)
+		rc = group_log_open(j, ret_recovery->manifest.group, &index,
+				    ret_recovery->last_sequence, ret_error);
+	log_index_done(&index);
+	return rc;
+}
+
 int journal_recover(struct journal *j, const struct recovery_target *target,
 		    struct recovery *ret_recovery, struct buf *ret_error)
 {
-	static const struct recovery_limit all = { UINT64_MAX, INT64_MAX };
 	int rc;
 
 	journal_read_clocks(j);
-	rc = recovery_run(ret_recovery, j->io, j->options.dir, &all, target, ret_error);
+	rc = recover(j, target, ret_recovery, ret_error);
 	if (rc == -ENOENT && ret_error->len == 0)
 		return begin_empty(j, ret_error);
 	if (rc == 0)

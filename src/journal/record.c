@@ -1,6 +1,7 @@
 /*
- * The format, version 4. Numbers are little-endian. A varint has seven bits in each byte, the low
- * ones first, and the top bit set in every byte but the last.
+ * The format, versions 4 and 5. Version 5 is that of a group of servers: its log has terms. All
+ * other logs are written in version 4. Numbers are little-endian. A varint has seven bits in each
+ *byte, the low ones first, and the top bit set in every byte but the last.
  *
  * A log directory holds a manifest (see manifest.c), at most one current snapshot and one or more
  * log segments. It may also hold earlier ones that are kept (see kept.h). Both kinds of files begin
@@ -46,6 +47,17 @@
  *			describes. They come from a transaction, or arrived together. Either all
  *			of them count or none
  *
+ * Only in version 5:
+ *
+ *	2 mark		in addition 8 bytes: all entries up to this number are committed
+ *	8 term		varint: the term of the entries after it. It has no number of its own and
+ *			carries that of the next record
+ *	9 members	the members of the group, see replication/core.c
+ *	10 barrier	nothing: an entry that begins the term of a leader
+ *	11 feature	varint: a feature that all members use from here on
+ *	12 group	the first record of a snapshot: varint term of the last entry that it
+ *			covers, varint number of the entry that has the members, the members
+ *
  * Marks also tell when records were written. The time in an operation does not, because a client
  * may choose it.
  *
@@ -82,6 +94,47 @@
  * N. Two marks have no record after them. The header vouches for the last mark of a log that was
  * closed. The mark of a log at rest holds nothing that is missed: it was written after a second
  * without a change, to vouch for the records before it.
+ *
+ *
+ * Terms, and tails that are replaced
+ *
+ * An entry of a group is a record of type 7, 9, 10 or 11. Its index is its sequence number. The
+ * record "term" comes before the first entry of each segment and before each entry whose term
+ * differs from that of the entry before it. Within a segment terms never decrease.
+ *
+ * A leader may tell a follower to replace entries from some index N on that are not committed. No
+ * byte of them is changed. The current segment is cut at its last record, synced and ended, and
+ * the next segment begins with N: the header has a lower number than the one that was expected. So
+ * a segment holds entries only up to the lowest number that the header of a later segment has. The
+ * rest of its entries are dead. Their terms may be lower or higher than those of the entries which
+ * replace them, so terms do not tell which of them count.
+ *
+ * The rules about torn ends stay right, for these reasons:
+ *
+ * - Numbers in a file increase by one, dead or not. So in the last segment a lower number than
+ *   expected is still an old byte and not a replacement.
+ * - Only the last segment can have a torn end. A segment that holds dead entries is not the last
+ *   one, and was synced before the manifest named the next one. Damage in it is damage of synced
+ *   bytes, as in any segment that another one follows.
+ * - A segment that begins with a replacement has another salt. So no dead entry, which has a number
+ *   that is used again, can appear among the entries that replace it, even if its sectors are
+ *   used again after its file was removed. Segments with the same salt have increasing numbers.
+ * - The bit and the marks vouch for records of their own file. No record of a segment vouches for
+ *   one of a segment that was ended before it, and none needs to.
+ *
+ * The power may fail at any moment of a replacement. Before the new manifest is on the disk, the
+ * log is the old one, and the new segment is a stray file without records. From then on, the log
+ * ends before N until records of the new segment are on the disk. Nobody was told of those before
+ * they were synced. So a mixture of both tails is never read. It does not matter that no mark
+ * follows: the header tells where the old tail ends, and the replaced entries were not committed.
+ *
+ * An entry is committed when a mark says so, or when a snapshot covers it. Such an entry is never
+ * replaced, so recovery refuses a segment that begins with its number. It applies no other entry.
+ * Marks do not vouch for an entry by calling it committed: a majority may have it, and not this
+ * disk.
+ *
+ * A segment is removed when a snapshot covers all its numbers, dead ones included. Otherwise a
+ * removal that a crash has undone would look like records after the end of the log.
  *
  *
  * Versions
@@ -170,16 +223,26 @@ enum record_status record_decode_header(const unsigned char *from, size_t len,
 		.closed_size = wire_get_u64(from + 48),
 	};
 	return ret_header->format >= RECORD_FORMAT_OLDEST &&
-			       ret_header->format <= RECORD_FORMAT_VERSION
+			       ret_header->format <= RECORD_FORMAT_NEWEST
 		       ? RECORD_OK
 		       : RECORD_ALIEN;
 }
 
+/* Whether a record has a sequence number of its own. */
+static bool is_numbered(enum record_type type, uint32_t format)
+{
+	return type != RECORD_TERM && (type != RECORD_MARK || format < FORMAT_MARKS_UNNUMBERED);
+}
+
 uint64_t record_next_sequence(const struct record *record, uint32_t format)
 {
-	bool is_numbered = record->type != RECORD_MARK || format < FORMAT_MARKS_UNNUMBERED;
+	return record->sequence + is_numbered(record->type, format);
+}
 
-	return record->sequence + is_numbered;
+bool record_is_entry(enum record_type type)
+{
+	return type == RECORD_OPERATIONS || type == RECORD_MEMBERS || type == RECORD_BARRIER ||
+	       type == RECORD_FEATURE;
 }
 
 const char *record_type_name(enum record_type type)
@@ -199,6 +262,16 @@ const char *record_type_name(enum record_type type)
 		return "base-end";
 	case RECORD_OPERATIONS:
 		return "operations";
+	case RECORD_TERM:
+		return "term";
+	case RECORD_MEMBERS:
+		return "members";
+	case RECORD_BARRIER:
+		return "barrier";
+	case RECORD_FEATURE:
+		return "feature";
+	case RECORD_GROUP:
+		return "group";
 	}
 	return "unknown";
 }
@@ -278,7 +351,7 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 		.sequence = wire_get_u64(from + FRAME_SEQUENCE),
 		.payload = str_make((const char *)from + RECORD_FRAME_BYTES, size),
 	};
-	return type >= RECORD_COMMANDS && type <= RECORD_OPERATIONS ? RECORD_OK : RECORD_ALIEN;
+	return type >= RECORD_COMMANDS && type <= RECORD_GROUP ? RECORD_OK : RECORD_ALIEN;
 }
 
 /* ---- payloads ---- */
@@ -286,22 +359,29 @@ enum record_status record_decode(const unsigned char *from, size_t len, uint64_t
 void record_append_mark(struct buf *out, uint64_t salt, uint64_t sequence,
 			const struct record_mark *mark)
 {
-	unsigned char *to = begin_record(out, RECORD_MARK_BYTES);
+	unsigned char *to = begin_record(out, RECORD_MARK_GROUP_BYTES);
+	size_t size = mark->has_commit ? RECORD_MARK_GROUP_BYTES : RECORD_MARK_BYTES;
 
-	assert(mark->durable < sequence);
+	assert(mark->durable < sequence && mark->commit < sequence);
 	wire_put_u64(to, mark->durable);
 	wire_put_u64(to + 8, (uint64_t)mark->wall_us);
-	end_record(out, to, RECORD_MARK_BYTES, salt, RECORD_MARK, sequence);
+	wire_put_u64(to + 16, mark->commit);
+	end_record(out, to, size, salt, RECORD_MARK, sequence);
 }
 
 bool record_decode_mark(struct qless_str payload, struct record_mark *ret_mark)
 {
 	const unsigned char *from = (const unsigned char *)payload.ptr;
 
-	if (payload.len != RECORD_MARK_BYTES)
+	if (payload.len != RECORD_MARK_BYTES && payload.len != RECORD_MARK_GROUP_BYTES)
 		return false;
-	ret_mark->durable = wire_get_u64(from);
-	ret_mark->wall_us = (int64_t)wire_get_u64(from + 8);
+	*ret_mark = (struct record_mark){
+		.durable = wire_get_u64(from),
+		.wall_us = (int64_t)wire_get_u64(from + 8),
+		.has_commit = payload.len == RECORD_MARK_GROUP_BYTES,
+	};
+	if (ret_mark->has_commit)
+		ret_mark->commit = wire_get_u64(from + 16);
 	return true;
 }
 
@@ -318,6 +398,33 @@ bool record_decode_number(struct qless_str payload, uint64_t *ret_number)
 {
 	return payload.len > 0 && wire_get_varint((const unsigned char *)payload.ptr, payload.len,
 						  ret_number) == payload.len;
+}
+
+void record_append_group(struct buf *out, uint64_t salt, uint64_t sequence,
+			 const struct record_group *group)
+{
+	unsigned char *to = begin_record(out, 2 * WIRE_VARINT_MAX + group->members.len);
+	size_t len = wire_put_varint(to, group->term);
+
+	len += wire_put_varint(to + len, group->members_index);
+	if (group->members.len > 0)
+		memcpy(to + len, group->members.ptr, group->members.len);
+	end_record(out, to, len + group->members.len, salt, RECORD_GROUP, sequence);
+}
+
+bool record_decode_group(struct qless_str payload, struct record_group *ret_group)
+{
+	const unsigned char *from = (const unsigned char *)payload.ptr;
+	size_t first, second;
+
+	if (payload.len == 0)
+		return false;
+	first = wire_get_varint(from, payload.len, &ret_group->term);
+	if (first == 0 || first == payload.len)
+		return false;
+	second = wire_get_varint(from + first, payload.len - first, &ret_group->members_index);
+	ret_group->members = str_make(payload.ptr + first + second, payload.len - first - second);
+	return second > 0;
 }
 
 /* ---- damage ---- */
@@ -383,7 +490,7 @@ void record_examine_damage(const unsigned char *from, size_t len,
 		if (!ret_damage->followed)
 			ret_damage->skip = at;
 		ret_damage->followed = true;
-		if (record.type != RECORD_MARK)
+		if (record.type != RECORD_MARK && record.type != RECORD_TERM)
 			ret_damage->highest = max_u64(ret_damage->highest, record.sequence);
 		ret_damage->was_synced |= vouches(&record, header->format, sequence);
 	}

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/state.h"
@@ -118,9 +119,12 @@ static int run(struct recovery_job *job)
 
 	buf_init(&job->said, SAID_MAX);
 	sum_sizes(job);
-	rc = recovery_load_base(job);
+	rc = job->r->manifest.has_group ? recovery_survey_group(job) : 0;
+	if (rc == 0)
+		rc = recovery_load_base(job);
 	if (rc == 0)
 		rc = recovery_replay_logs(job);
+	free(job->bounds);
 	buf_done(&job->said);
 	return rc;
 }

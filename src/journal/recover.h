@@ -18,6 +18,8 @@
 #include "qless.h"
 #include "util/buf.h"
 
+struct log_index;
+
 struct recovery_progress {
 	uint64_t bytes_done;
 	uint64_t bytes_total;
@@ -39,15 +41,23 @@ struct recovery_target {
 	void (*visit)(void *arg, const char *path, uint64_t offset, const struct record *record);
 	/* Called from time to time. If it returns false, recovery ends with -ECANCELED. */
 	bool (*progress)(void *arg, const struct recovery_progress *progress);
+	/* Gets what the log of a group has in its files. */
+	struct log_index *index;
 };
 
 /* Where to stop. */
 struct recovery_limit {
 	uint64_t sequence; /* the last record to apply; UINT64_MAX: all */
 	int64_t wall_us;   /* apply no record written later, to about a second; INT64_MAX: all */
+	/* The entries of a group up to `sequence` are committed, even if no mark says so yet. */
+	bool is_committed;
 };
 
-#define RECOVERY_NO_LIMIT ((struct recovery_limit){ UINT64_MAX, INT64_MAX })
+#define RECOVERY_NO_LIMIT_INIT               \
+	{                                    \
+		UINT64_MAX, INT64_MAX, false \
+	}
+#define RECOVERY_NO_LIMIT ((struct recovery_limit)RECOVERY_NO_LIMIT_INIT)
 
 /* Parse a limit: a sequence number, @seconds since 1970, or a time such as 2026-11-18T14:00:00
  * (UTC). Returns false, and changes nothing, if the text is none of them. */
@@ -64,7 +74,10 @@ struct recovery {
 	uint64_t base_bytes;
 	int64_t base_us; /* when the snapshot was made; 0: there is none */
 	uint64_t log_bytes;
-	uint64_t last_sequence; /* of the last record that was applied */
+	/* Of the last record that was applied. The log of a group may have more entries, which are
+	 * not known to be committed and were not applied. */
+	uint64_t last_sequence;
+	uint64_t log_end; /* sequence number after the last record of the log, or of the limit */
 	uint64_t records;
 	uint64_t operations; /* that the target has applied */
 	int64_t first_us;    /* when the oldest file was created; 0: unknown */

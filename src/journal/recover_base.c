@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "engine/state.h"
+#include "journal/log_index.h"
 
 struct base_source {
 	struct recovery_job *job;
@@ -40,6 +41,22 @@ static int fail_base(struct base_source *s)
 {
 	return recovery_complain(s->job, -EBADMSG, "%s has an unexpected record at offset %" PRIu64,
 				 s->reader->path, s->reader->offset);
+}
+
+/* The first record of the snapshot of a group, and of no other one. */
+static int load_group(struct base_source *s, struct record *record)
+{
+	struct log_index *index = s->job->target->index;
+	struct record_group group;
+	int rc = next_of_base(s, record);
+
+	if (rc < 0)
+		return rc;
+	if (record->type != RECORD_GROUP || !record_decode_group(record->payload, &group))
+		return fail_base(s);
+	if (index != NULL)
+		log_index_set_base(index, s->reader->header.sequence, &group);
+	return 0;
 }
 
 /* Get the next piece of the state. It is empty at the end, and after a failure. */
@@ -105,8 +122,12 @@ static int load_records_of_base(struct base_source *s)
 {
 	struct record record;
 	uint64_t count;
-	int rc;
+	int rc = 0;
 
+	if (s->reader->header.format == RECORD_FORMAT_GROUP)
+		rc = load_group(s, &record);
+	if (rc < 0)
+		return rc;
 	for (;;) {
 		rc = next_of_base(s, &record);
 		if (rc < 0)
@@ -128,6 +149,11 @@ static int load_records_of_base(struct base_source *s)
 		case RECORD_MARK:
 		case RECORD_STATE_DATA:
 		case RECORD_STATE_END:
+		case RECORD_TERM:
+		case RECORD_MEMBERS:
+		case RECORD_BARRIER:
+		case RECORD_FEATURE:
+		case RECORD_GROUP:
 			return fail_base(s);
 		}
 		if (rc < 0)
@@ -153,6 +179,11 @@ int recovery_load_base(struct recovery_job *job)
 		rc = recovery_complain(job, -EBADMSG,
 				       "%s is another snapshot than the one in the manifest",
 				       reader.path);
+	if (rc == 0 && (reader.header.format == RECORD_FORMAT_GROUP) != r->manifest.has_group)
+		rc = recovery_complain(
+			job, -EBADMSG,
+			"%s belongs to a group, or the manifest says so, but not both",
+			reader.path);
 	if (rc == 0) {
 		r->base_bytes = reader.size;
 		r->base_us = reader.header.created_us;

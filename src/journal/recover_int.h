@@ -5,6 +5,7 @@
  *	recover.c		runs the parts in order, and has what they share
  *	recover_choose.c	finds the manifest that leads to the limit
  *	recover_base.c		loads the snapshot
+ *	recover_group.c		finds out which entries of a group count
  *	recover_log.c		replays the log segments
  *
  * Functions return 0, or a negative errno with a line in the owner's `ret_error`.
@@ -24,6 +25,11 @@ struct recovery_job {
 	struct buf *error;
 	struct recovery_progress progress;
 	struct buf said; /* the error text of the target */
+	/* ---- a group ---- */
+	uint64_t *bounds; /* records of the i-th segment from bounds[i] on are replaced */
+	uint64_t commit;  /* entries after this one are not applied */
+	uint64_t marked;  /* the highest commit index in the marks so far */
+	uint64_t term;	  /* of the entries that follow in this segment; 0: not known yet */
 };
 
 /* ---- recover.c ---- */
@@ -53,6 +59,11 @@ int recovery_choose_manifest(struct recovery_job *job);
 /* ---- recover_base.c ---- */
 
 int recovery_load_base(struct recovery_job *job);
+
+/* ---- recover_group.c ---- */
+
+/* Find out which entries of the log of a group count. */
+int recovery_survey_group(struct recovery_job *job);
 
 /* ---- recover_log.c ---- */
 

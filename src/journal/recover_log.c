@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "journal/log_index.h"
+#include "util/minmax.h"
+
 /* Progress is reported after this many records, or after this many bytes, because one record may
  * put a thousand jobs. */
 #define PROGRESS_RECORDS 1024
@@ -89,11 +92,32 @@ static bool is_beyond(const struct recovery_limit *limit, const struct record *r
 		mark.wall_us > limit->wall_us);
 }
 
+static int complain_about_type(struct recovery_job *job, const struct reader *reader,
+			       const struct record *record)
+{
+	return recovery_complain(job, -EBADMSG,
+				 "%s has a %s at offset %" PRIu64
+				 ", which does not belong in a log segment",
+				 reader->path, record_type_name(record->type), reader->offset);
+}
+
+static int take_mark(struct recovery_job *job, const struct reader *reader,
+		     const struct record *record)
+{
+	struct record_mark mark;
+
+	if (record->type != RECORD_MARK || !record_decode_mark(record->payload, &mark))
+		return complain_about_type(job, reader, record);
+	recovery_note_time(job->r, mark.wall_us);
+	job->marked = max_u64(job->marked, mark.commit);
+	job->r->sealed = mark.durable + 1 == record->sequence;
+	return 0;
+}
+
 static int take_record(struct recovery_job *job, const struct reader *reader,
 		       const struct record *record)
 {
 	struct recovery *r = job->r;
-	struct record_mark mark;
 
 	/* The snapshot covers this record. */
 	if (record->sequence <= r->last_sequence)
@@ -103,19 +127,70 @@ static int take_record(struct recovery_job *job, const struct reader *reader,
 	r->sealed = false;
 	if (record->type == RECORD_OPERATIONS || record->type == RECORD_COMMANDS)
 		return recovery_apply(job, reader, record);
-	if (record->type != RECORD_MARK || !record_decode_mark(record->payload, &mark))
-		return recovery_complain(
-			job, -EBADMSG,
-			"%s has a %s at offset %" PRIu64 ", which does not belong in a log segment",
-			reader->path, record_type_name(record->type), reader->offset);
-	recovery_note_time(r, mark.wall_us);
-	r->sealed = mark.durable + 1 == record->sequence;
+	return take_mark(job, reader, record);
+}
+
+/* ---- a group ---- */
+
+static int take_term(struct recovery_job *job, const struct reader *reader,
+		     const struct record *record)
+{
+	uint64_t term;
+
+	if (!record_decode_number(record->payload, &term) || term == 0 || term < job->term)
+		return recovery_complain(job, -EBADMSG, "%s has a wrong term at offset %" PRIu64,
+					 reader->path, reader->offset);
+	job->term = term;
+	return 0;
+}
+
+/* Put an entry into the index of the owner, and apply it if it is committed. */
+static int take_entry(struct recovery_job *job, const struct reader *reader,
+		      const struct record *record)
+{
+	struct log_index *index = job->target->index;
+	struct recovery *r = job->r;
+
+	if (job->term == 0)
+		return recovery_complain(job, -EBADMSG,
+					 "%s has an entry without a term at offset %" PRIu64,
+					 reader->path, reader->offset);
+	if (index != NULL) {
+		log_index_add(index, job->term, record->type, record->payload);
+		log_index_note_written(index, record->sequence, reader->offset);
+	}
+	if (record->sequence <= r->last_sequence || record->sequence > job->commit)
+		return 0;
+	r->last_sequence = record->sequence;
+	if (record->type != RECORD_OPERATIONS)
+		return 0;
+	return recovery_apply(job, reader, record);
+}
+
+/* Take a record of a segment whose entries from `bound` on were replaced. */
+static int take_group_record(struct recovery_job *job, const struct reader *reader,
+			     const struct record *record, uint64_t bound)
+{
+	bool is_entry = record_is_entry(record->type);
+
+	if (record->sequence > job->r->manifest.base_sequence)
+		recovery_visit(job, reader, record);
+	job->r->sealed = false;
+	if (record->type == RECORD_TERM)
+		return take_term(job, reader, record);
+	if (!is_entry)
+		return take_mark(job, reader, record);
+	if (record->sequence < bound)
+		return take_entry(job, reader, record);
+	/* Later segments know that the number was there. */
+	if (job->target->index != NULL)
+		log_index_note_dead(job->target->index, record->sequence);
 	return 0;
 }
 
 /* Replay one log segment, from the record with sequence number *expected on. */
 static int replay_records(struct recovery_job *job, struct reader *reader, uint64_t *expected,
-			  bool is_last)
+			  bool is_last, uint64_t bound)
 {
 	uint64_t told_offset = reader->offset;
 	struct record record;
@@ -131,11 +206,12 @@ static int replay_records(struct recovery_job *job, struct reader *reader, uint6
 						 ", where %" PRIu64 " should be",
 						 reader->path, record.sequence, reader->offset,
 						 *expected);
-		if (is_beyond(job->limit, &record)) {
+		if (is_beyond(job->limit, &record) && record.sequence < bound) {
 			job->r->limited = true;
 			return 0;
 		}
-		rc = take_record(job, reader, &record);
+		rc = job->bounds != NULL ? take_group_record(job, reader, &record, bound)
+					 : take_record(job, reader, &record);
 		if (rc == 0 && (record.sequence % PROGRESS_RECORDS == 0 ||
 				reader->offset - told_offset >= PROGRESS_BYTES)) {
 			told_offset = reader->offset;
@@ -153,10 +229,54 @@ static int replay_records(struct recovery_job *job, struct reader *reader, uint6
 	return rc < 0 ? recovery_fail_reading(job, reader, rc) : 0;
 }
 
+/* Check that a segment of the log of a group continues it, or replaces its last entries, which are
+ * not committed. */
+static int begin_group_segment(struct recovery_job *job, const struct reader *reader,
+			       uint64_t expected)
+{
+	const struct record_file_header *header = &reader->header;
+	struct log_index *index = job->target->index;
+
+	if (header->format != RECORD_FORMAT_GROUP)
+		return recovery_complain(job, -EBADMSG,
+					 "%s does not belong to a group, but the manifest says so",
+					 reader->path);
+	if (header->sequence < expected && header->sequence <= job->marked)
+		return recovery_complain(job, -EBADMSG,
+					 "%s begins with sequence %" PRIu64
+					 ", but the log is committed up to %" PRIu64,
+					 reader->path, header->sequence, job->marked);
+	job->term = 0;
+	if (index == NULL)
+		return 0;
+	if (expected == 0)
+		index->last = header->sequence - 1;
+	/* All entries of this segment may be replaced, too. Then the index has fewer entries. */
+	if (header->sequence <= index->last)
+		log_index_cut(index, header->sequence);
+	log_index_begin_segment(index, header->number, header->salt, header->sequence);
+	return 0;
+}
+
+/* Whether the first record of a segment is the right one to continue with `expected`. */
+static bool continues(const struct recovery_job *job, uint64_t sequence, uint64_t expected)
+{
+	return sequence == expected || (job->bounds != NULL && sequence < expected);
+}
+
+/* Whether a segment and all that follow it are after the limit. */
+static bool is_after_limit(const struct recovery_job *job, const struct reader *reader,
+			   uint64_t bound)
+{
+	return reader->header.created_us > job->limit->wall_us ||
+	       min_u64(reader->header.sequence, bound) > job->limit->sequence;
+}
+
 static int replay_file(struct recovery_job *job, size_t index, uint64_t *expected)
 {
 	struct recovery *r = job->r;
 	bool is_last = index + 1 == r->manifest.log_count;
+	uint64_t bound = job->bounds != NULL ? job->bounds[index] : UINT64_MAX;
 	struct reader reader;
 	int rc = reader_open(&reader, job->io, job->dir, RECORD_FILE_LOG, r->manifest.logs[index],
 			     job->error);
@@ -166,25 +286,27 @@ static int replay_file(struct recovery_job *job, size_t index, uint64_t *expecte
 	rc = recovery_check_engine(job, &reader);
 	/* The first segment begins before the snapshot ends, or right after it. */
 	if (rc == 0 && (index == 0 ? reader.header.sequence > r->last_sequence + 1
-				   : reader.header.sequence != *expected))
+				   : !continues(job, reader.header.sequence, *expected)))
 		rc = recovery_complain(job, -EBADMSG,
 				       "%s begins with sequence %" PRIu64 ", where %" PRIu64
 				       " should be",
 				       reader.path, reader.header.sequence,
 				       index == 0 ? r->last_sequence + 1 : *expected);
-	if (rc == 0 && index > 0 &&
-	    (reader.header.created_us > job->limit->wall_us ||
-	     reader.header.sequence > job->limit->sequence))
+	if (rc == 0 && index > 0 && is_after_limit(job, &reader, bound))
 		r->limited = true;
+	if (rc == 0 && !r->limited && job->bounds != NULL)
+		rc = begin_group_segment(job, &reader, *expected);
 	if (rc == 0 && !r->limited) {
 		*expected = reader.header.sequence;
 		recovery_note_time(r, reader.header.created_us);
-		rc = replay_records(job, &reader, expected, is_last);
+		rc = replay_records(job, &reader, expected, is_last, bound);
 	}
 	r->tail = reader.header;
 	r->tail_size = reader.offset;
 	r->closed = reader.offset == reader.header.closed_size;
 	r->log_bytes += reader.offset;
+	if (rc == 0 && job->bounds != NULL && job->target->index != NULL)
+		log_index_end_segment(job->target->index, reader.offset);
 	reader_close(&reader);
 	return rc;
 }
@@ -200,11 +322,17 @@ int recovery_replay_logs(struct recovery_job *job)
 		if (rc < 0)
 			return rc;
 	}
+	r->log_end = expected;
 	/* A snapshot covers only records of the log, so the log does not end before it. */
-	if (expected <= r->last_sequence && !r->limited)
+	if (expected <= max_u64(r->last_sequence, r->manifest.base_sequence) && !r->limited)
 		return recovery_complain(job, -EBADMSG,
 					 "the log in %s ends with sequence %" PRIu64
 					 ", but its snapshot goes up to %" PRIu64,
 					 job->dir, expected - 1, r->last_sequence);
+	if (expected <= job->commit && !r->limited)
+		return recovery_complain(job, -EBADMSG,
+					 "the log in %s ends with sequence %" PRIu64
+					 ", but it was committed up to %" PRIu64,
+					 job->dir, expected - 1, job->commit);
 	return 0;
 }

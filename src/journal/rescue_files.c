@@ -186,7 +186,7 @@ static void guess_header(struct rescue_files *files, size_t i, const struct buf 
 	uint64_t closed_size = wire_get_u64(header + HEADER_CLOSED);
 	bool found = fits(bytes, salt, low, high);
 
-	if (format < RECORD_FORMAT_OLDEST || format > RECORD_FORMAT_VERSION)
+	if (format < RECORD_FORMAT_OLDEST || format > RECORD_FORMAT_NEWEST)
 		format = RECORD_FORMAT_VERSION;
 	for (size_t other = 0; other < files->logs.count && !found; other++) {
 		const struct rescue_file *o = &files->logs.all[other];

@@ -13,6 +13,10 @@
  * Recovery skips these. They are synced before the snapshot becomes current, so the log never ends
  * before its snapshot does.
  *
+ * In a group the snapshot is always made from the files. The state in memory may have changes that
+ * are not committed, and a snapshot must not have those. The snapshot waits until all entries of
+ * the ended segments are committed.
+ *
  * A log that has failed becomes healthy in the same way, but does not continue in a new segment
  * first. It is unknown which part of the log is on the disk, so the log is dropped together with
  * the old snapshot, and a new segment comes with the new snapshot. A child always writes that one.
@@ -75,9 +79,16 @@ bool journal_is_overgrown(const struct journal *j, unsigned percentage, uint64_t
 	return (double)bytes * 100 >= (double)j->files.base_bytes * percentage;
 }
 
+/* Whether there is a way to make a snapshot from the files. */
+static bool can_read_files(const struct journal *j)
+{
+	return j->options.rebuild != NULL &&
+	       (!j->options.threads || j->options.no_processes || j->rewriter != NULL);
+}
+
 bool journal_rewrite(struct journal *j)
 {
-	if (j->rewrite.phase != REWRITE_NONE)
+	if (j->rewrite.phase != REWRITE_NONE || (j->group != NULL && !can_read_files(j)))
 		return false;
 	set_phase(j, REWRITE_WANTED);
 	j->rewrite.must_fork = false;
@@ -134,7 +145,7 @@ static void fail_base(struct journal *j, int rc)
 {
 	struct rewrite *r = &j->rewrite;
 
-	if (!r->from_log || journal_is_disk_full(rc) || rc == -EFBIG) {
+	if (!r->from_log || j->group != NULL || journal_is_disk_full(rc) || rc == -EFBIG) {
 		rewrite_give_up(j, rc);
 		return;
 	}
@@ -150,9 +161,11 @@ static bool can_rebuild(const struct journal *j)
 {
 	uint64_t state;
 
-	if (journal_has_failed(j) || j->rewrite.must_fork || j->options.rebuild == NULL ||
-	    (j->options.threads && !j->options.no_processes && j->rewriter == NULL))
+	if (journal_has_failed(j) || j->rewrite.must_fork || !can_read_files(j))
 		return false;
+	/* The state of a group's node may have changes that are not committed. */
+	if (j->group != NULL)
+		return true;
 	state = j->options.state_bytes(j->options.arg);
 	return state >= j->options.fork_max_bytes &&
 	       j->files.ended_bytes <= REBUILD_LOG_RATIO * state + REBUILD_LOG_EXTRA;
@@ -189,11 +202,18 @@ static void begin_base(struct journal *j)
 		fail_base(j, rc);
 }
 
+/* The snapshot of a group is made when the entries of the ended segments are committed. They are
+ * never replaced then. */
+static bool is_committed(const struct journal *j)
+{
+	return j->group == NULL || j->group->commit + 1 >= j->segment.header.sequence;
+}
+
 /* All records that the snapshot covers must be in the log first, unless the log has failed. So the
  * snapshot waits until no records are pending. */
 static void try_to_begin(struct journal *j)
 {
-	if (!journal_is_idle(j))
+	if (!journal_is_idle(j) || !is_committed(j))
 		return;
 	write_pending(j);
 	if (j->backlog.pending.len == 0 || journal_has_failed(j))
@@ -233,7 +253,9 @@ static void start_switch(struct journal *j)
 {
 	struct rewrite *r = &j->rewrite;
 	struct disk_replace replace = {
-		.manifest = { .base = r->number, .base_sequence = r->sequence },
+		.manifest = { .has_group = j->group != NULL,
+			      .base = r->number,
+			      .base_sequence = r->sequence },
 		.obsolete = &j->files.manifest,
 		.keep_bases = j->options.keep_bases,
 	};
@@ -241,6 +263,8 @@ static void start_switch(struct journal *j)
 
 	assert(r->process.is_over && r->process.result == 0 && r->sequence <= j->log.last);
 	write_begin_syncing(j, j->positions.written);
+	if (j->group != NULL)
+		group_prepare_switch(j, replace.manifest.group);
 	if (r->restarts) {
 		create = rotate_describe(j, r->sequence + 1);
 		disk_task_init_restart(&j->task, &create, &replace);
@@ -314,6 +338,8 @@ void rewrite_finish_switch(struct journal *j, struct disk_task *task)
 	j->files.base_bytes = r->process.bytes;
 	j->files.base_wall_us = r->wall_us;
 	j->files.ended_bytes -= r->ended_bytes;
+	if (j->group != NULL)
+		group_finish_switch(j);
 	if (r->restarts)
 		restart_log(j);
 	else
@@ -332,6 +358,11 @@ void rewrite_step(struct journal *j)
 {
 	const struct rewrite *r = &j->rewrite;
 
+	/* Only a start of the node helps. */
+	if (j->group != NULL && journal_has_failed(j)) {
+		rewrite_give_up(j, -EIO);
+		return;
+	}
 	if (r->phase == REWRITE_NONE && journal_has_failed(j) &&
 	    j->schedule.mono_us >= j->schedule.retry_after_us)
 		journal_rewrite(j);

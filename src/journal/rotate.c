@@ -9,8 +9,10 @@
 #include "journal/journal_int.h"
 
 #include <assert.h>
+#include <errno.h>
 
 #include "engine/state.h"
+#include "sys/entropy.h"
 
 /* Largest number of unsynced bytes with which a segment is ended. Replies wait while that happens,
  * so with more bytes there is one more sync first, during which the loop goes on writing. */
@@ -20,7 +22,8 @@ struct disk_create rotate_describe(struct journal *j, uint64_t sequence)
 {
 	return (struct disk_create){
 		.header = { .kind = RECORD_FILE_LOG,
-			    .format = RECORD_FORMAT_VERSION,
+			    .format =
+				    j->group != NULL ? RECORD_FORMAT_GROUP : RECORD_FORMAT_VERSION,
 			    .engine = STATE_VERSION,
 			    .number = j->files.next_number++,
 			    .sequence = sequence,
@@ -42,6 +45,19 @@ static bool should_sync_first(const struct journal *j)
 	       j->segment.size - j->segment.synced_size > END_SYNC_BYTES;
 }
 
+/* Make the task that ends the segment, and begins one with that header. */
+static void init_task(struct journal *j, struct disk_create *create)
+{
+	j->schedule.is_ending = false;
+	write_begin_syncing(j, j->positions.written);
+	j->schedule.sync_began_us = j->schedule.mono_us;
+	create->zero_to = zeros_of_new_segment(j);
+	disk_task_init_rotate(&j->task, j->segment.fd, j->segment.size, create, &j->files.manifest);
+	segment_forget_room(&j->segment);
+	if (j->group != NULL)
+		j->group->term = 0;
+}
+
 void rotate_start(struct journal *j)
 {
 	struct disk_create create;
@@ -52,15 +68,26 @@ void rotate_start(struct journal *j)
 		write_start_sync(j);
 		return;
 	}
-	j->schedule.is_ending = false;
-	write_begin_syncing(j, j->positions.written);
-	j->schedule.sync_began_us = j->schedule.mono_us;
 	create = rotate_describe(j, j->positions.written + 1);
-	create.zero_to = zeros_of_new_segment(j);
-	disk_task_init_rotate(&j->task, j->segment.fd, j->segment.size, &create,
-			      &j->files.manifest);
-	segment_forget_room(&j->segment);
+	init_task(j, &create);
 	task_start(j);
+}
+
+int rotate_replace(struct journal *j, uint64_t from)
+{
+	struct disk_create create = rotate_describe(j, from);
+
+	assert(journal_is_healthy(j) && backlog_bytes(&j->backlog) == 0);
+	/* No entry that is replaced appears in a segment with this salt: see record.c. */
+	create.header.salt = entropy_u64();
+	j->group->replaces = from;
+	init_task(j, &create);
+	task_run(j);
+	j->group->replaces = 0;
+	if (j->segment.header.number != create.header.number)
+		return journal_is_healthy(j) ? -EAGAIN : -EIO;
+	j->salt = create.header.salt;
+	return 0;
 }
 
 /* No harm is done: the segment continues and exceeds its size limit. */
@@ -82,6 +109,8 @@ void rotate_finish(struct journal *j, struct disk_task *task)
 	write_finish_sync(j, task);
 	if (!disk_task_has_failed(task)) {
 		j->files.ended_bytes += j->segment.size;
+		if (j->group != NULL)
+			log_index_end_segment(&j->group->index, j->segment.size);
 		task_put_in_force(j);
 		rewrite_note_rotation(j);
 	} else if (task->result.is_unclear) {

@@ -17,7 +17,7 @@ void segment_enter(struct segment *s, const struct journal_io *io, int fd,
 		   const struct record_file_header *header, uint64_t size, uint64_t zeroed)
 {
 	assert(fd >= 0 && header->kind == RECORD_FILE_LOG);
-	assert(header->number > s->header.number && header->sequence >= s->header.sequence);
+	assert(header->number > s->header.number);
 	assert(size >= RECORD_FILE_HEADER_BYTES && (zeroed == 0 || zeroed >= size));
 	segment_leave(s, io);
 	*s = (struct segment){

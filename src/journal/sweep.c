@@ -177,7 +177,7 @@ int sweep_check(const struct journal_io *io, const char *dir, const struct recov
 					 .dir = dir,
 					 .current = &r->manifest,
 					 .keep_bases = UINT_MAX,
-					 .sequence = r->last_sequence };
+					 .sequence = r->log_end - 1 };
 	struct stray stray;
 	int rc = sweep_find_newer(&options, &stray);
 
@@ -191,7 +191,7 @@ int sweep_check(const struct journal_io *io, const char *dir, const struct recov
 		   ", and the log ends with sequence %" PRIu64
 		   ". Nothing was changed. To make a new manifest from all files run: "
 		   "qlessd-check --fix %s. To do without these records, move the file away",
-		   dir, stray.number, stray.first, stray.last, r->last_sequence, dir);
+		   dir, stray.number, stray.first, stray.last, r->log_end - 1, dir);
 	return -EBADMSG;
 }
 

@@ -13,12 +13,15 @@ void task_start(struct journal *j)
 void task_put_in_force(struct journal *j)
 {
 	struct disk_task *task = &j->task;
+	bool has_segment = task->result.created_fd >= 0;
 
 	manifest_done(&j->files.manifest);
 	j->files.manifest = disk_task_take_manifest(task);
-	if (task->result.created_fd >= 0)
+	if (has_segment)
 		segment_enter(&j->segment, j->io, disk_task_take_fd(task), &task->create.header,
 			      RECORD_FILE_HEADER_BYTES, task->result.zeroed);
+	if (has_segment && j->group != NULL)
+		group_begin_segment(j);
 }
 
 /* The functions called here find the journal idle. They read the result of the task, and start no
@@ -44,6 +47,9 @@ static void finish(struct journal *j)
 	case DISK_TASK_SWITCH:
 	case DISK_TASK_RESTART:
 		rewrite_finish_switch(j, task);
+		break;
+	case DISK_TASK_VOTE:
+		group_finish_vote(j, task);
 		break;
 	case DISK_TASK_BEGIN: /* open.c waits for its end */
 	case DISK_TASK_NONE:

@@ -58,6 +58,10 @@ static void start_task(struct journal *j)
 
 	if (!journal_is_idle(j) || journal_has_failed(j))
 		return;
+	if (group_wants_vote(j)) {
+		group_start_vote(j);
+		return;
+	}
 	ends_segment = rotate_is_due(j);
 	if (ends_segment)
 		write_pending(j);

@@ -18,6 +18,8 @@
 static void note_written(struct journal *j, uint64_t bytes, uint64_t sequence)
 {
 	assert(j->positions.written <= sequence && sequence <= j->log.last);
+	if (j->group != NULL)
+		group_note_written(j, sequence, j->segment.size);
 	segment_note_records(&j->segment, bytes);
 	j->positions.written = sequence;
 }

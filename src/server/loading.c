@@ -200,6 +200,16 @@ static void finish_loading(struct server *s, const struct recovery *recovery)
 	push_begin(s);
 }
 
+/* A server alone must not write to the log of a group. */
+static int refuse_group(const struct journal *j, struct buf *error)
+{
+	if (!journal_has_group(j))
+		return 0;
+	buf_printf(error, "the log belongs to a group of servers, and this qlessd cannot be a "
+			  "member of one");
+	return -EBADMSG;
+}
+
 int loading_run(struct server *s, const struct loading_origin *origin)
 {
 	struct recovery_target target = make_target(s);
@@ -222,6 +232,8 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 		rc = load_from(s, origin, &recovery, &error);
 	else
 		rc = journal_recover(p->journal, &target, &recovery, &error);
+	if (rc == 0)
+		rc = refuse_group(p->journal, &error);
 	s->loading = false;
 	server_apply_config(s);
 	if (rc == 0) {

@@ -127,6 +127,7 @@ static void init(enum disk_task_kind kind)
 	struct disk_write write = {
 		.records = STR("abc"), .offset = 1000, .zero_from = 1003, .zero_to = 2000
 	};
+	struct vote vote = { .content = { .term = 3, .node = 1 }, .counter = 7 };
 	struct disk_replace replace = { .obsolete = &current, .manifest = { .base = 8 } };
 
 	switch (kind) {
@@ -148,6 +149,9 @@ static void init(enum disk_task_kind kind)
 		break;
 	case DISK_TASK_RESTART:
 		disk_task_init_restart(&task, &create, &replace);
+		break;
+	case DISK_TASK_VOTE:
+		disk_task_init_vote(&task, &vote);
 		break;
 	case DISK_TASK_NONE:
 		break;
@@ -174,6 +178,8 @@ static const struct {
 	{ DISK_TASK_RESTART, "ows"
 			     "owscdrd"
 			     "ll" },
+	{ DISK_TASK_VOTE, "owsc"
+			  "owsc" },
 };
 
 static void each_kind_has_its_steps_in_order(void)

@@ -123,7 +123,7 @@ static void a_header_is_decoded_and_its_damage_is_noticed(void)
 		TEST_ASSERT_EQUAL_INT(RECORD_BAD, record_decode_header(bytes, sizeof bytes, &read));
 		bytes[i] ^= 0x10;
 	}
-	header.format++;
+	header.format = RECORD_FORMAT_NEWEST + 1;
 	record_encode_header(&header, bytes);
 	TEST_ASSERT_EQUAL_INT(RECORD_ALIEN, record_decode_header(bytes, sizeof bytes, &read));
 }

@@ -586,7 +586,7 @@ static void setting_the_clock_back_does_no_harm(void)
 	fixture_finish(&f);
 	/* Marks have the times of the clock, so a recovery up to the early time stops at the late
 	 * one. */
-	limit = (struct recovery_limit){ UINT64_MAX, early_us };
+	limit = (struct recovery_limit){ .sequence = UINT64_MAX, .wall_us = early_us };
 	TEST_ASSERT_EQUAL_INT(0,
 			      recovery_run(&r, &f.disk.io, "data", &limit, &no_target, &f.error));
 	TEST_ASSERT_TRUE(r.limited);
@@ -1227,7 +1227,7 @@ static void the_state_as_of_a_sequence_number_is_recovered(void)
 		target = fixture_target(&copy);
 		limit.sequence = 0;
 		for (uint64_t seq = 1; limit.sequence == 0 && i > 0; seq++) {
-			struct recovery_limit to = { seq, INT64_MAX };
+			struct recovery_limit to = { .sequence = seq, .wall_us = INT64_MAX };
 			struct recovery_target no_target = { 0 };
 
 			TEST_ASSERT_EQUAL_INT(0, recovery_run(&r, &f.disk.io, "data", &to,
@@ -1335,7 +1335,7 @@ static void kept_snapshots_are_removed_when_fewer_are_to_be_kept(void)
 
 static void a_state_before_the_oldest_snapshot_is_refused(void)
 {
-	struct recovery_limit limit = { 5, INT64_MAX };
+	struct recovery_limit limit = { .sequence = 5, .wall_us = INT64_MAX };
 	struct recovery_target no_target = { 0 };
 	struct random_calls calls;
 	struct recovery r;
@@ -1353,7 +1353,8 @@ static void a_state_before_the_oldest_snapshot_is_refused(void)
 				    "data is that of sequence "));
 	TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&f.error), " UTC, in base-00000003. "));
 	buf_clear(&f.error);
-	limit = (struct recovery_limit){ UINT64_MAX, f.us - INT64_C(3600000000) };
+	limit = (struct recovery_limit){ .sequence = UINT64_MAX,
+					 .wall_us = f.us - INT64_C(3600000000) };
 	TEST_ASSERT_EQUAL_INT(-ERANGE,
 			      recovery_run(&r, &f.disk.io, "data", &limit, &no_target, &f.error));
 	recovery_done(&r);
