@@ -459,7 +459,7 @@ static bool add_idempotency_key(struct arguments *a)
 	if (a->route->many == NULL || !http_has_field(a->req, HTTP_FIELD_IDEMPOTENCY_KEY))
 		return true;
 	a->element = 0;
-	if (a->is_many)
+	if (a->job_count != 0)
 		return arguments_fail(a, "BADARG",
 				      "An array of jobs cannot have an Idempotency-Key");
 	if (a->is_keyed)
@@ -542,7 +542,6 @@ static bool add_many(struct arguments *a, struct qless_str array)
 	struct arguments_value first[ROUTE_ARGS_MAX];
 	struct qless_str job;
 
-	a->is_many = true;
 	while (body_next_element(&array, &job)) {
 		if (a->element++ == a->context->max_jobs && a->context->max_jobs != 0)
 			return fail_count(a);
@@ -602,7 +601,7 @@ static void begin(struct arguments *a, const struct route *route, const struct h
 		  const struct arguments_context *context)
 {
 	a->argc = 0;
-	a->is_many = a->has_db = false;
+	a->has_db = false;
 	a->is_keyed = a->is_idempotent = a->data_is_args = false;
 	a->db = a->jid = STR("");
 	a->gap_count = a->element = a->job_count = 0;

@@ -54,8 +54,7 @@ struct arguments {
 	/* The result. */
 	struct qless_str *argv;
 	size_t argc;
-	bool is_many;	    /* the body was an array */
-	size_t job_count;   /* in that array */
+	size_t job_count;   /* in the array of the body; 0 if that is no array */
 	bool is_keyed;	    /* the job has a unique key */
 	bool is_idempotent; /* the key stands for an Idempotency-Key */
 	bool has_db;	    /* the query has a parameter `db` */

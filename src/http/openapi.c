@@ -320,8 +320,7 @@ static void put_success_schema(struct buf *b, const struct route *route)
 	if (route->many != NULL) {
 		put(b,
 		    ",{\"type\":\"object\",\"required\":[\"jids\",\"outcomes\"],\"properties\":{"
-		    "\"jids\":{\"type\":\"array\",\"description\":\"for each job its jid, that of "
-		    "the "
+		    "\"jids\":{\"type\":\"array\",\"description\":\"the jid of each job, or of the "
 		    "job that holds its unique key, or null if its jid is taken\",\"items\":"
 		    "{\"type\":\"string\",\"nullable\":true}},"
 		    "\"outcomes\":{\"type\":\"array\",\"description\":\"what became of each job\","

@@ -1,5 +1,6 @@
 #include "server/http_history.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "command/acl.h"
@@ -35,27 +36,29 @@ enum noted {
  * history names the worker that puts a job, which is the user by default. */
 static const struct verb {
 	const char *command;
-	const char *word; /* the first argument, if the command has several meanings */
+	const char *word; /* an argument, if the command has several meanings */
+	int word_at;	  /* which one, from 1 on */
 	const char *text;
 	enum noted noted;
 } verbs[] = {
-	{ "complete", NULL, "completed", NOTED_FIRST },
-	{ "depends", NULL, "dependencies changed", NOTED_FIRST },
-	{ "fail", NULL, "failed", NOTED_FIRST },
-	{ "job.abort", NULL, "aborted", NOTED_FIRST },
-	{ "job.meta", NULL, "fields changed", NOTED_FIRST },
-	{ "multicomplete", NULL, "completed", NOTED_COMPLETIONS },
-	{ "multiput", NULL, "put", NOTED_PUTS },
-	{ "priority", NULL, "priority changed", NOTED_FIRST },
-	{ "put", NULL, "put", NOTED_PUTS },
-	{ "requeue", NULL, "requeued", NOTED_FIRST },
-	{ "retry", NULL, "retried", NOTED_FIRST },
-	{ "tag", "add", "tagged", NOTED_FIRST },
-	{ "tag", "remove", "untagged", NOTED_FIRST },
-	{ "timeout", NULL, "timed out", NOTED_ALL },
-	{ "track", "track", "tracked", NOTED_FIRST },
-	{ "track", "untrack", "untracked", NOTED_FIRST },
-	{ "unfail", NULL, "retried", NOTED_FAILED },
+	{ "complete", NULL, 0, "completed", NOTED_FIRST },
+	{ "depends", NULL, 0, "dependencies changed", NOTED_FIRST },
+	{ "fail", NULL, 0, "failed", NOTED_FIRST },
+	{ "job.abort", NULL, 0, "aborted", NOTED_FIRST },
+	{ "job.meta", "set", 2, "fields changed", NOTED_FIRST },
+	{ "job.meta", "del", 2, "fields changed", NOTED_FIRST },
+	{ "multicomplete", NULL, 0, "completed", NOTED_COMPLETIONS },
+	{ "multiput", NULL, 0, "put", NOTED_PUTS },
+	{ "priority", NULL, 0, "priority changed", NOTED_FIRST },
+	{ "put", NULL, 0, "put", NOTED_PUTS },
+	{ "requeue", NULL, 0, "requeued", NOTED_FIRST },
+	{ "retry", NULL, 0, "retried", NOTED_FIRST },
+	{ "tag", "add", 1, "tagged", NOTED_FIRST },
+	{ "tag", "remove", 1, "untagged", NOTED_FIRST },
+	{ "timeout", NULL, 0, "timed out", NOTED_ALL },
+	{ "track", "track", 1, "tracked", NOTED_FIRST },
+	{ "track", "untrack", 1, "untracked", NOTED_FIRST },
+	{ "unfail", NULL, 0, "retried", NOTED_FAILED },
 };
 
 /* A job that may get an entry. */
@@ -133,6 +136,7 @@ static void add_job(struct http_history *h, const struct qless_job *job)
 struct walk {
 	struct http_history *history;
 	const struct qless *engine;
+	size_t max; /* number of jobs that a command may change */
 };
 
 static bool add_object(void *arg, const struct object *object)
@@ -168,13 +172,15 @@ static void add_failed(const struct walk *walk, bool is_limited, const struct ql
 {
 	const struct skiplist *jobs = argc > 2 ? view_group(walk->engine, argv[2]) : NULL;
 	const struct skipnode *node = jobs != NULL ? skiplist_first(jobs) : NULL;
-	int64_t count = UNFAIL_COUNT;
+	double count = UNFAIL_COUNT;
+	size_t left;
 
-	if (argc > 3 && !num_parse_i64(argv[3], &count))
+	if (argc > 3 && !num_parse_lua(argv[3], &count))
 		return;
+	left = count < (double)walk->max ? (size_t)fmax(count, 0) : walk->max;
 	if (is_limited)
-		count = VIEWER_UNFAIL_MAX;
-	for (; count > 0 && node != NULL; count--, node = skiplist_next(node))
+		left = VIEWER_UNFAIL_MAX;
+	for (; left > 0 && node != NULL; left--, node = skiplist_next(node))
 		add_jid(walk->history, jobs->member(node), QLESS_FAILED);
 }
 
@@ -183,7 +189,8 @@ static const struct verb *find_verb(const struct qless_str *argv, int argc)
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
 		if (str_equal_nocase(argv[0], str_from(verbs[i].command)) &&
 		    (verbs[i].word == NULL ||
-		     (argc > 1 && str_equal_nocase(argv[1], str_from(verbs[i].word)))))
+		     (argc > verbs[i].word_at &&
+		      str_equal_nocase(argv[verbs[i].word_at], str_from(verbs[i].word)))))
 			return &verbs[i];
 	}
 	return NULL;
@@ -194,15 +201,16 @@ void http_history_begin(struct conn *c, const struct qless_str *argv, int argc)
 	const struct session *session = &c->client.session;
 	struct server *s = c->client.server;
 	struct http_history *h = s->http->history;
-	struct walk walk = { h, databases_get(s->env.databases, session->db)->engine };
+	struct walk walk = { .history = h, .max = s->config->max_jobs_per_call };
 
 	recording_begin_group(s);
 	/* While nothing may change, entries of an earlier command are still to be written. */
-	if (h->count != 0 || session->user == NULL)
+	if (h->count != 0 || session->user == NULL || s->loading)
 		return;
 	h->verb = find_verb(argv, argc);
 	if (h->verb == NULL)
 		return;
+	walk.engine = databases_get(s->env.databases, session->db)->engine;
 	h->must_check = h->verb->noted == NOTED_COMPLETIONS ||
 			(h->verb->noted == NOTED_FAILED && acl_limits_keys(session->user));
 	h->db = session->db;

@@ -239,6 +239,25 @@ def the_history_tells_which_failed_jobs_a_user_retried(server):
     equal([["retried by rita in the console"], ["retried by alice in the console"],
            ["retried by alice in the console"], ["retried by rita in the console"],
            ["retried by rita in the console"]], [notes(server, jid) for jid in "abcde"])
+    # Counts may be written in other ways.
+    for jid in "ac":
+        server.command("POP", "q", "w", 5)
+        server.command("FAIL", jid, "w", "h", "m")
+    equal({"moved": 2}, alice.post("/v1/failures/h/retry", b'{"queue": "q", "count": 2.0e0}'))
+    equal(["retried by rita in the console", "retried by alice in the console"], notes(server, "a"))
+    equal(2 * ["retried by alice in the console"], notes(server, "c"))
+
+
+def reading_leaves_no_entry(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    server.command("PUT", "w", "q", "j", "k", "{}", 0)
+    for path in ("", "/meta", "/why", "/result"):
+        c.get("/v1/jobs/j" + path)
+    equal([], notes(server, "j"))
+    c.ok("PATCH", "/v1/jobs/j/meta", {"fields": {"a": "b"}})
+    c.ok("DELETE", "/v1/jobs/j/meta?field=a")
+    equal(2 * ["fields changed by alice in the console"], notes(server, "j"))
 
 
 def the_history_tells_what_a_user_did_to_several_jobs(server):
@@ -377,6 +396,7 @@ sys.exit(harness.run([
     a_user_that_may_only_read_learns_of_no_command_that_changes,
     the_history_tells_what_a_user_did_in_the_console,
     the_history_tells_which_failed_jobs_a_user_retried,
+    reading_leaves_no_entry,
     the_history_tells_what_a_user_did_to_several_jobs,
     the_history_names_the_user_that_puts_a_job_for_a_worker,
     the_history_is_as_before_without_a_session,

@@ -362,7 +362,6 @@ static void an_array_puts_many(void)
 {
 	check_body("[{\"class\":\"k\",\"data\":1},{\"class\":\"l\",\"args\":[2],\"jid\":\"j\"}]",
 		   "multiput|alice|q|0|jobs|*|k|1|j|l|[2]");
-	TEST_ASSERT_TRUE(arguments.is_many);
 	TEST_ASSERT_EQUAL_size_t(2, arguments.job_count);
 	check_body("[{\"class\":\"k\",\"data\":1,\"priority\":5,\"delay\":9},"
 		   "{\"delay\":9,\"priority\":5,\"class\":\"k\",\"data\":2}]",
