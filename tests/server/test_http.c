@@ -325,8 +325,11 @@ static void a_scraper_that_disconnects_is_forgotten(void)
 
 static void begin_page_and_read_no_more(void)
 {
-	struct peer *http = peer_connect_to("127.0.0.1", http_port);
+	struct peer *http;
 
+	peer_connect_small_buffers(true);
+	http = peer_connect_to("127.0.0.1", http_port);
+	peer_connect_small_buffers(false);
 	peer_send_text(http, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
 	peer_skip(http, 1000);
 }
