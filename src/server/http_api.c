@@ -307,8 +307,7 @@ static enum dispatch_result run_command(struct conn *c, struct arguments *a)
 			 call->route->text);
 	if (!http_history_is_kept(c))
 		return dispatch(c, a);
-	http_history_begin(c, a->argv, (int)a->argc);
-	c->client.session.is_noted = true;
+	c->client.session.is_noted = http_history_begin(c, a->argv, (int)a->argc);
 	result = dispatch(c, a);
 	c->client.session.is_noted = false;
 	http_history_end(c, result == DISPATCH_DONE && !c->http->json.is_error);

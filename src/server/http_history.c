@@ -196,7 +196,7 @@ static const struct verb *find_verb(const struct qless_str *argv, int argc)
 	return NULL;
 }
 
-void http_history_begin(struct conn *c, const struct qless_str *argv, int argc)
+bool http_history_begin(struct conn *c, const struct qless_str *argv, int argc)
 {
 	const struct session *session = &c->client.session;
 	struct server *s = c->client.server;
@@ -206,10 +206,10 @@ void http_history_begin(struct conn *c, const struct qless_str *argv, int argc)
 	recording_begin_group(s);
 	/* While nothing may change, entries of an earlier command are still to be written. */
 	if (h->count != 0 || session->user == NULL || s->loading)
-		return;
+		return false;
 	h->verb = find_verb(argv, argc);
 	if (h->verb == NULL)
-		return;
+		return false;
 	walk.engine = databases_get(s->env.databases, session->db)->engine;
 	h->must_check = h->verb->noted == NOTED_COMPLETIONS ||
 			(h->verb->noted == NOTED_FAILED && acl_limits_keys(session->user));
@@ -233,6 +233,7 @@ void http_history_begin(struct conn *c, const struct qless_str *argv, int argc)
 			forget(h);
 		break;
 	}
+	return h->verb != NULL;
 }
 
 static void note_put(struct http_history *h, const struct qless *engine, size_t index,

@@ -28,9 +28,9 @@ void http_history_free(struct http_history *h);
 /* Whether the client of the request is a browser that has logged in. */
 bool http_history_is_kept(const struct conn *c);
 
-/* Call this before such a request runs its command, and afterwards. `has_run`: the command has
- * ended without an error. */
-void http_history_begin(struct conn *c, const struct qless_str *argv, int argc);
+/* Call this before such a request runs its command, and afterwards. The first returns whether the
+ * command leaves entries. `has_run`: the command has ended without an error. */
+bool http_history_begin(struct conn *c, const struct qless_str *argv, int argc);
 void http_history_end(struct conn *c, bool has_run);
 
 /* Called with every operation that changed something, right after it ran. */

@@ -168,6 +168,7 @@ def an_array_says_what_became_of_each_job(server):
               {"jid": "z", "data": 5, "unique": "args", "worker": "w"}))
     equal({"jid": "z"}, c.post("/v1/queues/q/jobs", {
         "jid": "+", "class": "k", "data": 5, "unique": "args", "worker": "w"}, status=200))
+    equal({"jids": jids, "outcomes": 1000 * ["held"]}, put(200, *large))
 
 
 def raw_data_travels_in_base64(server):
