@@ -142,6 +142,8 @@ static bool add_list(struct arguments *a, const struct route_arg *arg, struct ql
 				"The member \"%s\" must be an array of strings; found %s in it",
 				arg->name, body_kind_text(body_kind_of(element)));
 		arguments_add(a, arguments_decode(a, body_inside(element)));
+		if (!arguments_check_count(a))
+			return false;
 	}
 	if (count == 0)
 		return arguments_fail(a, "BADARG", "The member \"%s\" must not be empty: %s",
@@ -166,6 +168,8 @@ static bool add_fields(struct arguments *a, const struct route_arg *arg, struct 
 		if (body_kind_of(text) == BODY_STRING)
 			text = arguments_decode(a, body_inside(text));
 		arguments_add(a, text);
+		if (!arguments_check_count(a))
+			return false;
 	}
 	return true;
 }
@@ -209,7 +213,7 @@ static bool add_jobs(struct arguments *a, const struct route_arg *arg, struct ql
 	if (body_kind_of(value) != BODY_ARRAY)
 		return arguments_fail_kind(a, arg, "an array of objects with jid and data", value);
 	while (body_next_element(&rest, &job)) {
-		if (!add_job(a, arg, job))
+		if (!add_job(a, arg, job) || !arguments_check_count(a))
 			return false;
 	}
 	return true;

@@ -136,6 +136,15 @@ void arguments_add(struct arguments *a, struct qless_str argument)
 	a->argv[a->argc++] = argument;
 }
 
+bool arguments_check_count(struct arguments *a)
+{
+	size_t max = a->context->max_args;
+
+	return max == 0 || a->argc <= max ||
+	       arguments_fail(a, "LIMIT",
+			      "More values in one request than client-max-arguments (%zu)", max);
+}
+
 void arguments_add_word(struct arguments *a, const struct route_arg *arg)
 {
 	if (arg->word != NULL)
@@ -557,7 +566,7 @@ static bool add_many(struct arguments *a, struct qless_str array)
 		} else if (!check_shared(a, first)) {
 			return false;
 		}
-		if (!add_each(a))
+		if (!add_each(a) || !arguments_check_count(a))
 			return false;
 	}
 	a->job_count = a->element;

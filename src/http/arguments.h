@@ -41,6 +41,7 @@ struct arguments_context {
 	double now;
 	size_t max_json_depth; /* of a value in the body */
 	size_t max_jobs;       /* in an array; 0 for any number */
+	size_t max_args;       /* of a command, with lists; 0 for any number */
 };
 
 /* A value of a row in the request. */

@@ -20,6 +20,8 @@ bool arguments_fail_kind(struct arguments *a, const struct route_arg *arg, const
 bool arguments_fail_repeated(struct arguments *a, struct qless_str name);
 
 void arguments_add(struct arguments *a, struct qless_str argument);
+/* Returns false, with the error, if there are more arguments than a command may have. */
+bool arguments_check_count(struct arguments *a);
 /* Adds the word before a value, if it has one. */
 void arguments_add_word(struct arguments *a, const struct route_arg *arg);
 /* Decodes the inside of a string. */

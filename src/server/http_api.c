@@ -325,6 +325,7 @@ static struct arguments_context context_of(const struct conn *c)
 		.now = clock_seconds(steady_clock_peek_us(&s->clocks.native)),
 		.max_json_depth = s->config->max_json_depth,
 		.max_jobs = s->config->max_jobs_per_call,
+		.max_args = s->config->client_max_arguments,
 	};
 }
 

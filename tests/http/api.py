@@ -320,6 +320,24 @@ def a_large_reply_becomes_an_error(server):
 a_large_reply_becomes_an_error.options = ("--max-reply-size", "1mb")
 
 
+def the_values_of_a_request_are_limited(server):
+    c = server.client()
+    headers = {f"X-{i}": "v" for i in range(60)}
+    for request in (("POST", "/v1/jobs/cancel", {"jids": ["j"] * 150}),
+                    ("POST", "/v1/pop", {"worker": "w", "queues": ["q"] * 150}),
+                    ("POST", "/v1/queues/q/complete",
+                     {"worker": "w", "jobs": [{"jid": "j", "data": 1}] * 60}),
+                    ("POST", "/v1/queues/q/jobs", [{"class": "k", "data": 1}] * 60),
+                    ("PUT", "/v1/endpoints/e", {
+                        "url": "http://127.0.0.1/", "queues": ["q"], "headers": headers})):
+        message = c.fails(413, "LIMIT", *request)
+        contains("client-max-arguments (100)", message)
+    c.post("/v1/jobs/cancel", {"jids": [f"j{i}" for i in range(90)]})
+
+
+the_values_of_a_request_are_limited.options = ("--client-max-arguments", "100")
+
+
 def each_database_is_apart(server):
     c = server.client()
     c.post("/v1/queues/q/jobs?db=3", {"jid": "j", "class": "k", "data": {}}, status=201)
@@ -500,6 +518,7 @@ sys.exit(harness.run([
     slashes_of_errors_and_pages_are_not_escaped,
     nesting_is_limited,
     a_large_reply_becomes_an_error,
+    the_values_of_a_request_are_limited,
     each_database_is_apart,
     recurring_jobs_have_ticks,
     limits_hold_jobs_back,
