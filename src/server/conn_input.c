@@ -431,6 +431,16 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 	conn_write(c);
 }
 
+/* A held connection has sent as much as it may. If its end shows only in what it sends, as that of
+ * an event stream, it is closed. */
+static void stop_reading(struct conn *c)
+{
+	if (c->http != NULL && http_conn_ends_with_input(c))
+		conn_kill(c, "it sent too many requests after one whose answer has no end");
+	else
+		event_del(&c->read_event);
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *c = arg;
@@ -461,7 +471,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (c->state == CONN_HELD && c->in.len >= held_room(c)) {
-		event_del(&c->read_event);
+		stop_reading(c);
 		return;
 	}
 	receive(c);

@@ -462,6 +462,25 @@ static int status_for(const char *user, const char *query)
 	return status;
 }
 
+/* Otherwise the server would not notice the end of the connection. */
+static void a_reader_that_sends_many_other_requests_is_closed(void)
+{
+	static const char other[] = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+	struct buf requests = BUF_INIT(BUF_NO_MAX);
+	struct reader r;
+
+	start();
+	open_reader(&r, "", "");
+	wait_for_place(&r);
+	peer_expect(r.peer, "\n");
+	while (requests.len < 256 * 1024)
+		buf_append_str(&requests, str_from(other));
+	peer_send_blindly(r.peer, buf_data(&requests), requests.len);
+	peer_expect_end(r.peer);
+	WAIT_UNTIL(stat("event_readers:") == 0);
+	buf_done(&requests);
+}
+
 static void a_reader_gets_the_events_that_its_user_may_see(void)
 {
 	struct reader limited, all;
@@ -522,6 +541,7 @@ int main(int argc, char **argv)
 	RUN(a_reader_gets_all_events_of_a_large_command);
 	RUN(many_readers_share_the_work);
 	RUN(a_reader_ends_with_the_connection_or_the_server);
+	RUN(a_reader_that_sends_many_other_requests_is_closed);
 	RUN(a_reader_gets_the_events_that_its_user_may_see);
 	RUN(a_reader_ends_when_its_user_may_no_longer_follow);
 	return UNIT_RESULT();
