@@ -5,13 +5,10 @@
 
 #include "util/mem.h"
 
-/* Entries under way to a member, if the options do not say. */
+/* The default of core_options.inflight_entries. */
 #define INFLIGHT_ENTRIES 4096
-/* The library gives up on a member that does not get a snapshot in this time. Here the member
- * fetches it for as long as it takes, so the library only asks again. */
-#define OFFER_MS 30000
 
-/* The bytes of entries are not here. The library only wants to see a pointer. */
+/* Stands for the bytes of entries, which the owner has. The library does not read them. */
 static const char bytes_elsewhere[8];
 #define NO_BYTES ((void *)(uintptr_t)bytes_elsewhere)
 
@@ -85,7 +82,7 @@ void core_free(struct core *core)
 	free(core);
 }
 
-/* The list of each entry of members is needed as bytes while the library starts. */
+/* Give the library the bytes of entries of members, which it reads while it starts. */
 static void encode_loaded(struct core *core)
 {
 	for (size_t i = 0; i < core->list_count; i++) {
@@ -126,7 +123,7 @@ void core_begin(struct core *core, uint64_t term, uint64_t vote)
 	raft_set_pre_vote(r, true);
 	raft_set_max_inflight_entries(r, core->inflight_entries);
 	raft_set_max_catch_up_round_duration(r, core->catch_up_ms);
-	raft_set_install_snapshot_timeout(r, OFFER_MS);
+	raft_set_install_snapshot_timeout(r, CORE_OFFER_AGAIN * core->election_ms);
 
 	encode_loaded(core);
 	event.start.term = term;
@@ -152,7 +149,7 @@ void core_begin(struct core *core, uint64_t term, uint64_t vote)
 
 void core_end(struct core *core)
 {
-	/* The next start draws other timeouts. */
+	/* Draw other timeouts after the next start. */
 	core->seed = core->seed * 6364136223846793005u + core->raft.random + 1;
 	raft_close(&core->raft, NULL);
 }
@@ -190,8 +187,8 @@ bool core_is_asleep(const struct core *core)
 	return !core->is_started || core->is_deaf || core->is_broken;
 }
 
-/* A follower denies its vote while it believes in a leader. The library forgets a silent leader
- * only when this node stands, which it may be unable to. */
+/* Forget a silent leader, so that this node votes for another. The library does so only when this
+ * node stands for election, which it may be unable to. */
 static void forget_leader(struct core *core)
 {
 	struct raft *r = &core->raft;
@@ -265,8 +262,8 @@ void core_persisted(struct core *core, uint64_t index)
 {
 	struct raft_event event = { .type = RAFT_PERSISTED_ENTRIES };
 
-	/* A cut that the owner has not done yet: what it says is about another log. After the cut
-	 * comes an entry, whose sync will tell of these, too. */
+	/* If a cut still waits in the queue, the owner reports about the log before it. The entry
+	 * that follows the cut will be reported later, and covers those before it. */
 	if (core_is_asleep(core) || core->cuts != 0 || index <= core->raft.last_stored)
 		return;
 	assert(index <= core->last);

@@ -5,9 +5,6 @@
 
 #include "util/mem.h"
 
-/* A snapshot that is being fetched is offered again after this many election timeouts. */
-#define OFFER_AGAIN 2
-
 void core_must(int error)
 {
 	if (error == 0)
@@ -104,7 +101,7 @@ static void tell_cut(struct core *core, uint64_t index)
 		free(core->lists[--core->list_count].members);
 }
 
-/* The head of a new entry: as it was given, or of one that the library has made. */
+/* Returns the head of a new entry, which the caller has given or the library has made. */
 static struct core_head head_of(const struct core *core, uint64_t index,
 				const struct raft_entry *entry)
 {
@@ -160,14 +157,26 @@ static void send_vote_result(const struct core *core, const struct raft_request_
 	m->term = result->term;
 	m->vote_result.is_granted = result->vote_granted;
 	m->vote_result.is_trial = result->pre_vote;
-	/* The library repeats the term of the request, so who is far behind would never learn it.
-	 */
+	/* The library repeats the term of the request, which tells the candidate nothing. If its
+	 * log is longer but its term lower than that of others, nobody could win. */
 	if (result->pre_vote && !result->vote_granted && m->term < core->raft.current_term)
 		m->term = core->raft.current_term;
 }
 
-/* Returns false if the member has been offered this snapshot a short time ago. The library asks for
- * it again with each heartbeat that is refused. */
+/* Returns up to which index the leader may assume that the logs are equal. After a refusal the
+ * library goes back one entry for each message, which takes seconds for a long tail. All that is
+ * committed is equal, so the leader begins there. */
+static uint64_t last_index_to_tell(const struct core *core,
+				   const struct raft_append_entries_result *result)
+{
+	if (result->rejected != 0 && result->rejected <= core->last &&
+	    core->told_commit < result->rejected)
+		return core->told_commit;
+	return result->last_log_index;
+}
+
+/* Returns false if the member got this offer a short time ago. The library repeats it with each
+ * heartbeat that the member refuses. */
 static bool may_offer(struct core *core, uint64_t to)
 {
 	struct core_offered *slot = &core->offered[0];
@@ -181,7 +190,7 @@ static bool may_offer(struct core *core, uint64_t to)
 			slot = &core->offered[i];
 	}
 	if (slot->to == to && slot->index == core->base.index &&
-	    core->now - slot->at < OFFER_AGAIN * core->election_ms)
+	    core->now - slot->at < CORE_OFFER_AGAIN * core->election_ms)
 		return false;
 	slot->to = to;
 	slot->index = core->base.index;
@@ -219,7 +228,8 @@ static void fill_message(struct core *core, const struct raft_message *from,
 		m->term = from->append_entries_result.term;
 		m->entries_result.rejected = from->append_entries_result.rejected;
 		if (!core->is_answer_short)
-			m->entries_result.last_index = from->append_entries_result.last_log_index;
+			m->entries_result.last_index =
+				last_index_to_tell(core, &from->append_entries_result);
 		break;
 	case RAFT_INSTALL_SNAPSHOT:
 		queued->base = mem_alloc(sizeof *queued->base);
@@ -289,8 +299,8 @@ static void break_down(struct core *core, int error)
 	core_queue(core, CORE_BROKEN)->action.broken.why = raft_strerror(error);
 }
 
-/* The first entry of a leader is one of its own term: it commits those of earlier terms, and what
- * this leader does is certain from then on. The library leaves it out if it seems to be useless. */
+/* Let a new leader append a barrier. With it, entries of earlier terms become committed. The
+ * library does so only if it knows of such entries. */
 static void begin_term(struct core *core)
 {
 	if (core->raft.state == RAFT_LEADER &&
@@ -305,7 +315,7 @@ void core_add_barrier(struct core *core)
 	core_submit(core, &barrier, 1);
 }
 
-/* What was known before the library was started anew. */
+/* Tell the library the leader that was known before it started again. */
 static void keep_leader(struct core *core)
 {
 	struct raft *r = &core->raft;

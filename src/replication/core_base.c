@@ -20,7 +20,7 @@ bool core_base_at(const struct core *core, uint64_t index, struct core_base *ret
 	return true;
 }
 
-/* Forget the lists that the base covers, or all. */
+/* Drop the lists up to this index. */
 static void drop_lists(struct core *core, uint64_t up_to)
 {
 	size_t kept = 0;
@@ -78,8 +78,8 @@ void core_base_dropped(struct core *core)
 	core->offer.index = 0;
 }
 
-/* The leader learns it from a message, because it does not learn from refusals how far this node
- * is: it would offer its next base, and so on. */
+/* Acknowledge the entries of the snapshot. A leader ignores the last index in a refusal, so it
+ * would offer its next snapshot instead of the entries that follow. */
 static void tell_leader(struct core *core)
 {
 	struct raft_message message = { .type = RAFT_APPEND_ENTRIES_RESULT };

@@ -44,7 +44,7 @@ const struct members *core_members(const struct core *core, uint64_t *ret_index,
 	return members != NULL ? members : &none;
 }
 
-/* A learner is what the library calls stand-by: it gets entries, and has no vote. */
+/* A learner is a stand-by of the library: it gets entries, and has no vote. */
 struct raft_configuration core_configuration(const struct members *members)
 {
 	struct raft_configuration conf;
@@ -76,13 +76,16 @@ const char *core_result_text(enum core_result result)
 		return "there is no such member";
 	case CORE_NOT_CAUGHT_UP:
 		return "the member has not caught up with the log";
+	case CORE_LEADING:
+		return "the member leads, so another must take over first";
 	case CORE_NOT_ONE_CHANGE:
 		return "a change concerns exactly one member, and leaves a voter";
 	}
 	return "unknown";
 }
 
-/* Find the one member that differs. `ret_old` and `ret_new` are NULL if there is none of its id. */
+/* Find the member that differs. Returns false unless there is exactly one. `ret_old` is NULL if it
+ * is new, and `ret_new` if it is removed. */
 static bool find_difference(const struct members *old, const struct members *new,
 			    const struct member **ret_old, const struct member **ret_new)
 {
@@ -111,9 +114,9 @@ static bool find_difference(const struct members *old, const struct members *new
 	return differences == 1;
 }
 
-/* Who does not know that it votes does not vote, so the entry that makes it a voter must have
- * reached it before there is another change; unless that is about the same member, which may be
- * dead. */
+/* Returns whether a new voter has not yet received the entry that makes it a voter. Until then it
+ * grants no votes, so there must be no other change. A change of this voter itself is allowed,
+ * because it may be dead. */
 static bool is_new_voter_waiting(const struct core *core, uint64_t changed)
 {
 	uint64_t index, earlier_index;
@@ -173,6 +176,8 @@ enum core_result core_change(struct core *core, const struct members *members)
 		return CORE_NOT_READY;
 	if (!members_are_valid(members) || !find_difference(present, members, &old, &new))
 		return CORE_NOT_ONE_CHANGE;
+	if (old != NULL && old->id == core->raft.id && (new == NULL || !new->is_voter))
+		return CORE_LEADING;
 	if (is_changing(core) || is_new_voter_waiting(core, old != NULL ? old->id : 0))
 		return CORE_CHANGING;
 	if (new != NULL &&new->is_voter && (old == NULL || !old->is_voter) &&
@@ -197,7 +202,7 @@ enum core_result core_catch_up(struct core *core, uint64_t id)
 		return CORE_CHANGING;
 	event.catch_up.server_id = id;
 	core_step(core, &event);
-	/* The library looks at a member only when it has got something new. */
+	/* The library checks a member when it acknowledges an entry, so give it one. */
 	if (core_match(core, id) == core->last)
 		core_add_barrier(core);
 	return CORE_OK;
@@ -221,7 +226,7 @@ enum core_catch_up_state core_catch_up_state(const struct core *core, uint64_t i
 	}
 }
 
-/* ---- handing over ---- */
+/* ---- transfer of leadership ---- */
 
 static uint64_t most_advanced_voter(const struct core *core, const struct members *members)
 {
@@ -258,8 +263,8 @@ enum core_result core_transfer(struct core *core, uint64_t id)
 	return CORE_OK;
 }
 
-/* The library would tell the member to stand with the first entry that it acknowledges, and never
- * again, even if there are more to come. */
+/* The library tells the heir to stand when it acknowledges any entry, and does not repeat it. An
+ * heir that lacks entries ignores it, so wait for the last one. */
 void core_hand_over(struct core *core)
 {
 	struct raft_event event = { .type = RAFT_TRANSFER };

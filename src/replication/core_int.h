@@ -1,25 +1,31 @@
 /*
- * The inside of the core: how the adapter keeps what libraft leaves to its user.
+ * Internals of the core, which adapts libraft.
  *
- * raft_step() is called by core_step() alone. It copies all of an update to the queue of actions at
- * once, so further calls are allowed while actions wait to be taken.
+ * Only core_step() calls raft_step(). It copies the whole update to the queue of actions at once,
+ * so the next event may come while actions wait.
  *
- * Workarounds for release 0.22.1, each with a test of its own in
- * tests/unit/test_replication_rules.c:
+ * The core works around these defects of libraft 0.22.1. Each has a test in
+ * tests/unit/test_replication_rules.c or test_replication_core.c:
  *
- * - A change of members must be the first entry of a message: the library notes it at the index of
- * the first one. And it forgets that an earlier change is committed when a later one is in the log.
- *   See receive_entries().
- * - The only voter becomes leader without a new term, in which another may lead. See
- * core_stand_alone().
+ * - The library notes a change of members at the index of the first entry of its message. It also
+ *   ignores that a change is committed if the log has a later one. See receive_entries().
+ * - The only voter becomes leader without a new term, while another node may lead in the term. See
+ *   core_stand_alone().
  * - A refused trial vote does not tell the term, so two nodes may refuse each other for ever. See
  *   send_vote_result().
- * - The result of a vote that comes too late makes a follower read memory of another state. See
+ * - The result of a vote makes a node that is not a candidate read bytes of another state. See
  *   receive_vote_result().
- * - A late refusal of entries ends a leader. See receive_entries_result().
- * - A snapshot being installed cannot be given up, and everything is void meanwhile. So the library
- *   does not learn of snapshots that come from others: it is started anew with each. See
- * core_base.c.
+ * - A refusal of entries that arrives late fails an assertion of the leader. See
+ *   receive_entries_result().
+ * - A follower that cannot stand for election never forgets a silent leader, and refuses to vote
+ *   for others. See forget_leader().
+ * - A node does not vote if its latest list, which may not be committed, does not make it a voter.
+ *   See vote_as_voter().
+ * - A leader that transfers leadership does so with the first acknowledgement, which may not be
+ *   the last. See core_hand_over().
+ * - A snapshot that is being installed blocks the library, and cannot be given up. So the library
+ *   does not hear of it: the core starts the library again with each installed snapshot. See
+ *   core_base.c.
  */
 #ifndef REPLICATION_CORE_INT_H
 #define REPLICATION_CORE_INT_H
@@ -32,10 +38,15 @@
 #error "the adapter fits libraft 0.22.1 only: other releases free memory by other rules"
 #endif
 
+/* Election timeouts between two offers of a snapshot to a member. The member may be fetching one,
+ * so this only says how long a lost offer, or one that has been overtaken by a newer snapshot,
+ * delays it. */
+#define CORE_OFFER_AGAIN 2
+
 extern FILE *const raft_glue_stderr __attribute__((visibility("hidden")));
 extern const char *const raft_glue_program __attribute__((visibility("hidden")));
 
-/* An action, and what its pointers point to. */
+/* An action, and the memory that its pointers refer to. */
 struct core_queued {
 	struct core_action action;
 	struct core_head *heads;
@@ -49,7 +60,7 @@ struct core_list {
 	struct members *members;
 };
 
-/* When a member was offered a snapshot. */
+/* The last offer of a snapshot to a member. */
 struct core_offered {
 	uint64_t to, index;
 	raft_time at;
@@ -66,35 +77,34 @@ struct core {
 	bool is_deaf; /* between core_base_accept() and core_base_installed() */
 	bool may_stand;
 
-	/* What the owner has been told. */
+	/* The state as of the last actions. */
 	uint64_t told_term, told_vote;
 	enum core_role told_role;
 	uint64_t told_role_term, told_leader;
 	uint64_t told_commit;
 	unsigned cuts; /* queued actions of kind CORE_CUT */
 
-	/* The log, as far as the library does not know it. */
-	struct core_base base; /* index 0: none */
+	/* Facts of the log that the library does not keep. */
+	struct core_base base; /* the snapshot; index 0: none */
 	uint64_t first, last;
 	struct core_list *lists; /* in ascending order of indexes, all above the base */
 	size_t list_count, list_cap;
 
-	/* The entries that core_load() has got. */
+	/* Entries from core_load(), until the start. */
 	struct raft_entry *loaded;
 	size_t loaded_count, loaded_cap;
 
-	/* Of the event that is being handled: the heads of its entries. */
+	/* The heads of entries of the current event. */
 	const struct core_head *given;
 	uint64_t given_first;
-	/* It is a message of an older term, so the library leaves parts of its answer undefined. */
+	/* The current message has an old term: the library leaves a part of the reply undefined. */
 	bool is_answer_short;
-	/* It is an offer of a snapshot up to this index: the member does not refuse what it does
-	 * not have. */
+	/* The current message offers a snapshot up to this index: send no refusal. */
 	uint64_t unrefused;
-	bool has_taken;	      /* the library has taken entries of it */
-	uint64_t kept_leader; /* known before the library was started anew */
+	bool has_taken;	      /* the library took entries of the current message */
+	uint64_t kept_leader; /* while the library starts again */
 
-	/* Leadership is to be handed over to this member as soon as it has all entries. */
+	/* The member that leads next, as soon as it has all entries. */
 	uint64_t heir;
 	raft_time heir_since;
 
@@ -108,39 +118,38 @@ struct core {
 
 /* ---- core_actions.c ---- */
 
-/* Give an event to the library, and queue what follows from it. Returns false if it was refused. */
+/* Give an event to the library, and queue the actions that follow. Returns false on an error. */
 bool core_step(struct core *core, struct raft_event *event);
-/* Queue CORE_STORE_VOTE and CORE_ROLE if term, vote, role or leader are others than before. */
+/* Queue CORE_STORE_VOTE and CORE_ROLE if term, vote, role or leader have changed. */
 void core_tell_state(struct core *core);
 struct core_queued *core_queue(struct core *core, enum core_action_kind kind);
 void core_drop_actions(struct core *core);
 void core_send(struct core *core, const struct raft_message *message);
-/* Ends the process if memory is used up. Other errors are impossible here. */
+/* End the process if a call of the library has failed: only memory can be missing. */
 void core_must(int error);
 /* Append a barrier. */
 void core_add_barrier(struct core *core);
 
 /* ---- core.c ---- */
 
-/* Nothing is to be done: not started, broken, or deaf. */
+/* Returns whether the core ignores events: it is not started, broken, or deaf. */
 bool core_is_asleep(const struct core *core);
-/* Begin with the base, and the entries of `loaded`. */
+/* Start the library with the snapshot and the entries of `loaded`. */
 void core_begin(struct core *core, uint64_t term, uint64_t vote);
 void core_end(struct core *core);
-/* If this node is the only voter, it takes the next term and votes for itself. To be called before
- * it becomes leader. */
+/* Take the next term and vote for itself if this node is the only voter. Called before the
+ * library makes it leader. */
 void core_stand_alone(struct core *core);
 bool core_is_only_voter(const struct core *core);
 void core_add_list(struct core *core, uint64_t index, const struct members *members);
 
 /* ---- core_change.c ---- */
 
-/* The list that counts for entries up to `index`, and the index of its entry; NULL if there is
- * none. */
+/* Returns the list as of `index`, and the index of its entry. NULL if there is none. */
 const struct members *core_members_at(const struct core *core, uint64_t index, uint64_t *ret_index);
-/* Give up handing over if it takes too long, and hand over if the heir has all entries. */
+/* Transfer leadership if the heir has all entries. Give up after an election timeout. */
 void core_hand_over(struct core *core);
-/* A list for the library, which it then owns. */
+/* Returns a list for the library. The library frees it. */
 struct raft_configuration core_configuration(const struct members *members);
 
 #endif

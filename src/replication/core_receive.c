@@ -5,7 +5,7 @@
 
 #include "util/mem.h"
 
-/* ---- what no node could have sent ---- */
+/* ---- messages that no correct node sends ---- */
 
 static bool are_plausible_entries(const struct core_message *m)
 {
@@ -39,7 +39,7 @@ static bool is_plausible(const struct core *core, uint64_t from, const struct co
 	case CORE_VOTE_RESULT:
 		return true;
 	case CORE_ENTRIES:
-		/* In a term that this node leads, there is no other leader. */
+		/* A term has one leader, which may be this node. */
 		return are_plausible_entries(m) &&
 		       (m->term != core->raft.current_term || core_role(core) != CORE_LEADER);
 	case CORE_ENTRIES_RESULT:
@@ -65,9 +65,31 @@ static void give(struct core *core, uint64_t from, struct raft_message *message)
 	static const char nowhere[] = "";
 
 	message->server_id = from;
-	message->server_address = nowhere; /* core_send() knows the addresses */
+	message->server_address = nowhere; /* core_send() finds addresses */
 	event.receive.message = message;
 	core_step(core, &event);
+}
+
+/* Vote even if the latest list of this node does not make it a voter. The candidate's list counts:
+ * it may have an entry that this node lacks, or lack one that is not committed. The library denies
+ * such votes, so it sees a list in which this node is a voter. */
+static void vote_as_voter(struct core *core, uint64_t from, struct raft_message *message)
+{
+	struct raft *r = &core->raft;
+	struct raft_configuration list = r->configuration;
+	struct raft_server self = { .id = r->id, .address = r->address, .role = RAFT_VOTER };
+	unsigned i = 0;
+
+	while (i < list.n && (list.servers[i].id != r->id || list.servers[i].role != RAFT_VOTER))
+		i++;
+	if (i == list.n && r->state == RAFT_FOLLOWER) {
+		r->configuration.servers = &self;
+		r->configuration.n = 1;
+		give(core, from, message);
+		r->configuration = list;
+	} else {
+		give(core, from, message);
+	}
 }
 
 static void receive_vote(struct core *core, uint64_t from, const struct core_message *m)
@@ -81,11 +103,12 @@ static void receive_vote(struct core *core, uint64_t from, const struct core_mes
 	message.request_vote.last_log_term = m->vote.last_term;
 	message.request_vote.disrupt_leader = m->vote.is_forced;
 	message.request_vote.pre_vote = m->vote.is_trial;
-	give(core, from, &message);
+	vote_as_voter(core, from, &message);
 }
 
-/* The library looks whether the vote was a trial before it looks whether this node is a candidate:
- * it would read memory of another state, and might take the term of a trial for a real one. */
+/* The library reads whether this node's vote is a trial before it checks that this node is a
+ * candidate. In other states these bytes mean something else, and it could adopt the term of a
+ * trial vote. */
 static void receive_vote_result(struct core *core, uint64_t from, const struct core_message *m)
 {
 	struct raft_message message = { .type = RAFT_REQUEST_VOTE_RESULT };
@@ -93,7 +116,7 @@ static void receive_vote_result(struct core *core, uint64_t from, const struct c
 
 	if (r->state != RAFT_CANDIDATE || !core->may_stand)
 		return;
-	/* It asserts that nobody grants a vote for a term that was not asked for. */
+	/* The library asserts that a granted vote has the term of the request. */
 	if (m->vote_result.is_granted && m->term > r->current_term + m->vote_result.is_trial)
 		return;
 	message.request_vote_result.version = 2;
@@ -103,7 +126,7 @@ static void receive_vote_result(struct core *core, uint64_t from, const struct c
 	give(core, from, &message);
 }
 
-/* The only voter is leader, or becomes one by itself: see core_stand_alone(). */
+/* The only voter becomes leader without votes, but in a new term: see core_stand_alone(). */
 static void receive_timeout_now(struct core *core, uint64_t from, const struct core_message *m)
 {
 	struct raft_message message = { .type = RAFT_TIMEOUT_NOW };
@@ -118,14 +141,14 @@ static void receive_timeout_now(struct core *core, uint64_t from, const struct c
 
 /* ---- entries ---- */
 
-/* Some entries after one that this node has or not; at most the first is of kind CORE_MEMBERS. */
+/* A part of the entries of a message. At most its first entry is of kind CORE_MEMBERS. */
 struct part {
 	uint64_t previous_index, previous_term;
 	const struct core_head *heads;
 	uint32_t count;
 };
 
-/* Bytes that the entries of a part have in common, for the library to free. */
+/* Returns the bytes of all entries of a part, which the library may free. */
 static struct raft_buffer bytes_of(const struct part *part)
 {
 	struct raft_buffer bytes = { .len = 8 };
@@ -155,9 +178,9 @@ static enum raft_entry_type type_of(enum core_kind kind)
 	}
 }
 
-/* The library remembers one change of members that may be undone. That there is a second one means
- * that the first is committed, even if this leader does not say so yet, because a leader makes no
- * change before the last one is committed. */
+/* Tell the library that a change of members is committed when a later one arrives. A leader makes
+ * no change before the last one is committed, but a new leader may not know that yet. The library
+ * can undo only one change. */
 static void settle_earlier_change(struct core *core, uint64_t previous_index)
 {
 	uint64_t index = core->raft.configuration_uncommitted_index;
@@ -202,14 +225,14 @@ static void give_part(struct core *core, uint64_t from, const struct core_messag
 	}
 	core->has_taken = false;
 	give(core, from, &message);
-	/* The library frees them unless it takes entries. */
+	/* If the library takes no entry, it has freed the bytes. */
 	if (core->has_taken && part->count != 0)
 		raft_free(bytes.base);
 	free(entries);
 }
 
-/* All in the base is committed, so the leader has it: begin after it. The library would refuse
- * entries that this node no longer has. */
+/* Skip entries that the snapshot covers: they are committed, so they are equal. The library would
+ * refuse entries before the first that this node still has. */
 static void skip_base(const struct core *core, struct part *part)
 {
 	uint64_t skipped = core->base.index - part->previous_index;
@@ -260,32 +283,27 @@ static void receive_entries(struct core *core, uint64_t from, const struct core_
 	}
 }
 
-/* A refusal that comes late, after the member has told that it has more, is not true any more. The
- * library asserts that none comes. */
+/* Ignore a refusal that arrives after an acknowledgement of this entry. The library asserts that
+ * members keep what they have acknowledged. */
 static void receive_entries_result(struct core *core, uint64_t from, const struct core_message *m)
 {
 	struct raft_message message = { .type = RAFT_APPEND_ENTRIES_RESULT };
 	uint64_t rejected = m->entries_result.rejected;
-	uint64_t last_index = m->entries_result.last_index;
 	uint64_t match = core_match(core, from);
 
-	if (rejected != 0 && m->term == core->raft.current_term) {
-		if (rejected <= match)
-			return;
-		if (last_index < match)
-			last_index = match;
-	}
+	if (rejected != 0 && rejected <= match && m->term == core->raft.current_term)
+		return;
 	message.append_entries_result.version = 2;
 	message.append_entries_result.term = m->term;
 	message.append_entries_result.rejected = rejected;
-	message.append_entries_result.last_log_index = last_index;
+	message.append_entries_result.last_log_index = m->entries_result.last_index;
 	give(core, from, &message);
 }
 
-/* ---- bases ---- */
+/* ---- snapshots ---- */
 
-/* For the library it is a heartbeat that follows the last entry of the base. If this node has that
- * entry it says so, and else it fetches the base. */
+/* The library gets a heartbeat after the last entry of the snapshot. A node that has this entry
+ * acknowledges it. Otherwise it fetches the snapshot. */
 static void receive_offer(struct core *core, uint64_t from, const struct core_message *m)
 {
 	struct core_message heartbeat = { .kind = CORE_ENTRIES, .term = m->term };

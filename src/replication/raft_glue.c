@@ -1,4 +1,4 @@
-/* What scripts/link-raft.sh puts in place of data of the C library. */
+/* Data that scripts/link-raft.sh puts in place of data of the C library. */
 #include "replication/core_int.h"
 
 /* For traces, which are off. */

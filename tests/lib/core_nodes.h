@@ -183,7 +183,7 @@ static inline void node_start(struct nodes *g, uint64_t id)
 	struct node *n = &g->node[id];
 	struct core_options options = {
 		.id = id,
-		.address = "here:1",
+
 		.seed = id * 977 + (uint64_t)g->now,
 		.election_ms = ELECTION_MS,
 		.heartbeat_ms = HEARTBEAT_MS,

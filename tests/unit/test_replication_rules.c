@@ -1,4 +1,4 @@
-/* What the core does with single messages: above all, what libraft leaves to its user or gets
+/* The core and single messages: above all, what libraft leaves to its user or gets
  * wrong. */
 #include "replication/core.h"
 
@@ -336,6 +336,17 @@ static void entries_after_a_gap_are_refused_once(void)
 	TEST_ASSERT_EQUAL_UINT64(1, n->last);
 }
 
+static void a_long_tail_of_another_leader_is_refused_at_once(void)
+{
+	receive_entries(3, 1, 1, 1, "oooooooooo", 3);
+	receive_entries(3, 4, 3, 4, "", 3);
+	receive_entries(5, 9, 4, 4, "o", 4);
+	answer_is(9, 4);
+	/* Entries that are missing are asked for from the first one on. */
+	receive_entries(5, 15, 4, 4, "", 4);
+	answer_is(15, 11);
+}
+
 /* ---- votes ---- */
 
 /* Were the term of the request repeated, two nodes could refuse each other for ever: one has the
@@ -367,12 +378,49 @@ static void a_candidate_learns_a_higher_term_from_a_refusal(void)
 	TEST_ASSERT_EQUAL_INT(CORE_FOLLOWER, n->role);
 }
 
+/* The candidate has an older list, or a newer one. */
+static void a_node_votes_whatever_its_own_list_says(void)
+{
+	static struct members others;
+	struct core_head head = { .term = 3, .kind = CORE_MEMBERS, .members = &others };
+	struct core_message m = { .kind = CORE_ENTRIES, .term = 3 };
+
+	TEST_ASSERT_TRUE(members_set(&others, 2, "n2:1", true));
+	TEST_ASSERT_TRUE(members_set(&others, 3, "n3:1", true));
+	m.entries.previous_index = 1;
+	m.entries.previous_term = 1;
+	m.entries.commit = 1;
+	m.entries.count = 1;
+	m.entries.heads = &head;
+	TEST_ASSERT_TRUE(receive(2, &m));
+	for (uint64_t id = 2; id <= NODES; id++)
+		g.node[id].is_cut_off = true;
+	nodes_run(&g, 2 * ELECTION_MS + 1);
+	TEST_ASSERT_EQUAL_INT(CORE_FOLLOWER, n->role);
+	m = (struct core_message){ .kind = CORE_VOTE, .term = 4, .vote = { 2, 3, true, false } };
+	TEST_ASSERT_TRUE(receive(3, &m));
+	TEST_ASSERT_TRUE(sent->message.vote_result.is_granted);
+	m.vote.is_trial = false;
+	TEST_ASSERT_TRUE(receive(3, &m));
+	TEST_ASSERT_TRUE(sent->message.vote_result.is_granted);
+	TEST_ASSERT_EQUAL_UINT64(3, n->vote);
+	TEST_ASSERT_EQUAL_UINT64(4, n->term);
+	/* Not against what it has. */
+	m.term = 5;
+	m.vote.last_index = 1;
+	m.vote.last_term = 1;
+	TEST_ASSERT_TRUE(receive(2, &m));
+	TEST_ASSERT_FALSE(sent->message.vote_result.is_granted);
+}
+
 static void the_result_of_a_vote_that_comes_too_late_changes_nothing(void)
 {
 	struct core_message m = { .kind = CORE_VOTE_RESULT, .term = 4 };
 
-	receive_entries(3, 1, 1, 1, "o", 3);
-	for (int i = 0; i < 4; i++) {
+	/* First without a leader, then with one: the library looks at other bytes. */
+	for (int i = 0; i < 8; i++) {
+		if (i == 4)
+			receive_entries(3, 1, 1, 1, "o", 3);
 		m.vote_result.is_granted = i & 1;
 		m.vote_result.is_trial = i & 2;
 		TEST_ASSERT_TRUE(receive(2, &m));
@@ -433,35 +481,34 @@ static void lead(void)
 	TEST_ASSERT_EQUAL_INT(CORE_LEADER, n->role);
 }
 
-static void result(uint64_t rejected, uint64_t last_index)
+static void result(uint64_t from, uint64_t rejected, uint64_t last_index)
 {
 	struct core_message m = { .kind = CORE_ENTRIES_RESULT, .term = n->term };
 
 	m.entries_result.rejected = rejected;
 	m.entries_result.last_index = last_index;
-	TEST_ASSERT_TRUE(receive(2, &m));
+	TEST_ASSERT_TRUE(receive(from, &m));
 }
 
 static void a_refusal_that_comes_late_changes_nothing(void)
 {
+	nodes_done(&g);
+	nodes_init(&g, 3, 0);
 	lead();
 	for (int i = 0; i < 10; i++)
 		node_submit(&g, 1);
-	result(0, 8);
+	result(2, 0, 8);
 	TEST_ASSERT_EQUAL_UINT64(8, core_match(n->core, 2));
-	/* Silent for a while: the leader tries again after entry 8. */
-	nodes_run(&g, ELECTION_MS - 10);
-	result(0, 8);
-	nodes_run(&g, ELECTION_MS - 10);
+	/* Node 2 is silent until the leader asks again whether it has entry 8. */
+	for (int i = 0; i < 3; i++) {
+		nodes_run(&g, ELECTION_MS - 10);
+		result(3, 0, 12);
+	}
 	TEST_ASSERT_EQUAL_INT(CORE_LEADER, n->role);
-	look();
-	result(8, 4);
+	result(2, 8, 4);
 	TEST_ASSERT_EQUAL_UINT64(8, core_match(n->core, 2));
-	result(9, 4);
-	result(12, 4);
-	TEST_ASSERT_EQUAL_UINT64(8, core_match(n->core, 2));
-	result(0, 12);
-	TEST_ASSERT_EQUAL_UINT64(12, n->commit);
+	result(2, 0, 12);
+	TEST_ASSERT_EQUAL_UINT64(12, core_match(n->core, 2));
 }
 
 static void an_answer_to_an_older_term_has_no_undefined_parts(void)
@@ -596,8 +643,10 @@ int main(int argc, char **argv)
 	RUN(two_changes_in_one_message_leave_the_first_one_certain);
 	RUN(a_repeated_change_is_taken_once);
 	RUN(entries_after_a_gap_are_refused_once);
+	RUN(a_long_tail_of_another_leader_is_refused_at_once);
 	RUN(a_refused_trial_vote_tells_the_term);
 	RUN(a_candidate_learns_a_higher_term_from_a_refusal);
+	RUN(a_node_votes_whatever_its_own_list_says);
 	RUN(the_result_of_a_vote_that_comes_too_late_changes_nothing);
 	RUN(a_vote_that_nobody_asked_for_changes_nothing);
 	RUN(the_only_voter_leads_in_a_term_of_its_own);
