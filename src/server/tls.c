@@ -18,8 +18,20 @@
 
 struct tls {
 	SSL_CTX *ctx;
+	const char *cert_directive;
 	int64_t begins_s;
 	int64_t expires_s;
+};
+
+/* The files of a context, and the directives that name them. */
+struct tls_files {
+	const char *cert_directive;
+	const char *cert;
+	const char *key_directive;
+	const char *key;
+	const char *passphrase;
+	const char *ca_directive;
+	const char *ca; /* empty: none */
 };
 
 /* Append OpenSSL's reason for the last failure, or the system's. The first error in OpenSSL's
@@ -49,13 +61,13 @@ static int check_readable(const char *directive, const char *path, struct buf *r
 /* Without this callback, OpenSSL would ask for a passphrase at the terminal. */
 static int give_passphrase(char *to, int size, int is_writing, void *arg)
 {
-	const struct config *config = arg;
-	size_t len = strlen(config->tls_key_file_pass);
+	const struct tls_files *files = arg;
+	size_t len = strlen(files->passphrase);
 
 	(void)is_writing;
 	if (len > (size_t)size)
 		return -1;
-	memcpy(to, config->tls_key_file_pass, len);
+	memcpy(to, files->passphrase, len);
 	return (int)len;
 }
 
@@ -66,30 +78,29 @@ static int64_t seconds_of(const ASN1_TIME *time)
 	return ASN1_TIME_to_tm(time, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-static int load_certificate(struct tls *tls, const struct config *config, struct buf *ret_error)
+static int load_certificate(struct tls *tls, const struct tls_files *files, struct buf *ret_error)
 {
-	const char *cert = config->tls_cert_file, *key = config->tls_key_file;
+	const char *cert = files->cert, *key = files->key;
 	const X509 *own;
 	struct stat st;
 	int rc;
 
-	if (check_readable("tls-cert-file", cert, ret_error) < 0 ||
-	    check_readable("tls-key-file", key, ret_error) < 0)
+	if (check_readable(files->cert_directive, cert, ret_error) < 0 ||
+	    check_readable(files->key_directive, key, ret_error) < 0)
 		return -1;
 	if (SSL_CTX_use_certificate_chain_file(tls->ctx, cert) != 1)
-		return fail(ret_error, "tls-cert-file", cert);
+		return fail(ret_error, files->cert_directive, cert);
 	SSL_CTX_set_default_passwd_cb(tls->ctx, give_passphrase);
-	SSL_CTX_set_default_passwd_cb_userdata(tls->ctx, (void *)(uintptr_t)config);
+	SSL_CTX_set_default_passwd_cb_userdata(tls->ctx, (void *)(uintptr_t)files);
 	rc = SSL_CTX_use_PrivateKey_file(tls->ctx, key, SSL_FILETYPE_PEM);
 	SSL_CTX_set_default_passwd_cb_userdata(tls->ctx, NULL);
 	SSL_CTX_set_default_passwd_cb(tls->ctx, NULL);
 	if (rc != 1 && ERR_GET_REASON(ERR_peek_last_error()) != X509_R_KEY_VALUES_MISMATCH)
-		return fail(ret_error, "tls-key-file", key);
+		return fail(ret_error, files->key_directive, key);
 	if (rc != 1 || SSL_CTX_check_private_key(tls->ctx) != 1) {
 		ERR_clear_error();
-		buf_printf(ret_error,
-			   "tls-key-file %s: the key does not match the certificate in %s", key,
-			   cert);
+		buf_printf(ret_error, "%s %s: the key does not match the certificate in %s",
+			   files->key_directive, key, cert);
 		return -1;
 	}
 	if (stat(key, &st) == 0 && (st.st_mode & S_IROTH) != 0)
@@ -97,27 +108,34 @@ static int load_certificate(struct tls *tls, const struct config *config, struct
 			    "(chmod o-r)",
 			    key);
 	own = SSL_CTX_get0_certificate(tls->ctx);
+	tls->cert_directive = files->cert_directive;
 	tls->begins_s = seconds_of(X509_get0_notBefore(own));
 	tls->expires_s = seconds_of(X509_get0_notAfter(own));
 	return 0;
 }
 
-/* Load the CAs that sign clients' certificates, and whether a certificate is required. */
-static int set_verification(struct tls *tls, const struct config *config, struct buf *ret_error)
+static int load_ca(struct tls *tls, const struct tls_files *files, struct buf *ret_error)
 {
-	const char *file = config->tls_ca_cert_file, *dir = config->tls_ca_cert_dir;
+	if (check_readable(files->ca_directive, files->ca, ret_error) < 0)
+		return -1;
+	if (SSL_CTX_load_verify_file(tls->ctx, files->ca) != 1)
+		return fail(ret_error, files->ca_directive, files->ca);
+	/* A client with several certificates chooses one by these names. */
+	SSL_CTX_set_client_CA_list(tls->ctx, SSL_load_client_CA_file(files->ca));
+	return 0;
+}
+
+/* Load the CAs that sign clients' certificates, and whether a certificate is required. */
+static int set_verification(struct tls *tls, const struct tls_files *files,
+			    const struct config *config, struct buf *ret_error)
+{
+	const char *dir = config->tls_ca_cert_dir;
 	int mode = SSL_VERIFY_PEER;
 
 	if (config->tls_auth_clients == CONFIG_AUTH_CLIENTS_NO)
 		return 0;
-	if (file[0] != '\0') {
-		if (check_readable("tls-ca-cert-file", file, ret_error) < 0)
-			return -1;
-		if (SSL_CTX_load_verify_file(tls->ctx, file) != 1)
-			return fail(ret_error, "tls-ca-cert-file", file);
-		/* A client with several certificates chooses one by these names. */
-		SSL_CTX_set_client_CA_list(tls->ctx, SSL_load_client_CA_file(file));
-	}
+	if (files->ca[0] != '\0' && load_ca(tls, files, ret_error) < 0)
+		return -1;
 	if (dir[0] != '\0') {
 		if (check_readable("tls-ca-cert-dir", dir, ret_error) < 0)
 			return -1;
@@ -175,27 +193,75 @@ static void set_modes(struct tls *tls)
 	SSL_CTX_set_read_ahead(tls->ctx, 1);
 }
 
-struct tls *tls_new(const struct config *config, struct buf *ret_error)
+/* Make a context without verification. Returns NULL with a reason. */
+static struct tls *make(const SSL_METHOD *method, const struct tls_files *files,
+			const struct config *config, struct buf *ret_error)
 {
 	struct tls *tls = mem_zalloc(sizeof *tls);
 
 	ERR_clear_error();
-	tls->ctx = SSL_CTX_new(TLS_server_method());
+	tls->ctx = SSL_CTX_new(method);
 	if (tls->ctx == NULL) {
-		fail(ret_error, "tls-port", "cannot be used");
+		fail(ret_error, files->cert_directive, "cannot be used");
 		goto fail;
 	}
 	set_modes(tls);
 	if (set_protocols(tls, config, ret_error) < 0 ||
-	    load_certificate(tls, config, ret_error) < 0 ||
-	    set_verification(tls, config, ret_error) < 0)
+	    load_certificate(tls, files, ret_error) < 0)
 		goto fail;
-	tls_warn_of_expiry(tls, clock_wall_us() / 1000000);
 	return tls;
 
 fail:
 	tls_free(tls);
 	return NULL;
+}
+
+struct tls *tls_new(const struct config *config, struct buf *ret_error)
+{
+	const struct tls_files files = {
+		.cert_directive = "tls-cert-file",
+		.cert = config->tls_cert_file,
+		.key_directive = "tls-key-file",
+		.key = config->tls_key_file,
+		.passphrase = config->tls_key_file_pass,
+		.ca_directive = "tls-ca-cert-file",
+		.ca = config->tls_ca_cert_file,
+	};
+	struct tls *tls = make(TLS_server_method(), &files, config, ret_error);
+
+	if (tls == NULL)
+		return NULL;
+	if (set_verification(tls, &files, config, ret_error) < 0) {
+		tls_free(tls);
+		return NULL;
+	}
+	tls_warn_of_expiry(tls, clock_wall_us() / 1000000);
+	return tls;
+}
+
+struct tls *tls_new_for_nodes(const struct tls_node_files *node, const struct config *config,
+			      struct buf *ret_error)
+{
+	const struct tls_files files = {
+		.cert_directive = "replication-tls-cert-file",
+		.cert = node->cert_file,
+		.key_directive = "replication-tls-key-file",
+		.key = node->key_file,
+		.passphrase = node->key_file_pass,
+		.ca_directive = "replication-tls-ca-cert-file",
+		.ca = node->ca_cert_file,
+	};
+	struct tls *tls = make(TLS_method(), &files, config, ret_error);
+
+	if (tls == NULL)
+		return NULL;
+	if (load_ca(tls, &files, ret_error) < 0) {
+		tls_free(tls);
+		return NULL;
+	}
+	SSL_CTX_set_verify(tls->ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	tls_warn_of_expiry(tls, clock_wall_us() / 1000000);
+	return tls;
 }
 
 void tls_free(struct tls *tls)
@@ -215,6 +281,15 @@ struct ssl_st *tls_new_session(const struct tls *tls)
 	return ssl;
 }
 
+struct ssl_st *tls_new_client_session(const struct tls *tls)
+{
+	SSL *ssl = SSL_new(tls->ctx);
+
+	if (ssl != NULL)
+		SSL_set_connect_state(ssl);
+	return ssl;
+}
+
 int64_t tls_expires_s(const struct tls *tls)
 {
 	return tls->expires_s;
@@ -229,13 +304,12 @@ void tls_warn_of_expiry(const struct tls *tls, int64_t now_s)
 
 	strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&expires, &tm));
 	if (left_s <= 0)
-		log_warning(
-			"the certificate in tls-cert-file expired at %s: clients that verify it do "
-			"not connect",
-			when);
+		log_warning("the certificate in %s expired at %s: clients that verify it do not "
+			    "connect",
+			    tls->cert_directive, when);
 	else if (left_s < TLS_WARN_DAYS * DAY_S)
-		log_warning("the certificate in tls-cert-file expires in less than %d days, at %s",
-			    TLS_WARN_DAYS, when);
+		log_warning("the certificate in %s expires in less than %d days, at %s",
+			    tls->cert_directive, TLS_WARN_DAYS, when);
 	if (tls->begins_s > now_s)
-		log_warning("the certificate in tls-cert-file is not valid yet");
+		log_warning("the certificate in %s is not valid yet", tls->cert_directive);
 }

@@ -23,9 +23,24 @@ struct tls;
 struct tls *tls_new(const struct config *config, struct buf *ret_error);
 void tls_free(struct tls *tls);
 
-/* Returns the server's side of a new session, to be freed by SSL_free(), or NULL if there is no
- * memory. */
+/* The files of a node that speaks TLS with the other nodes of its group. */
+struct tls_node_files {
+	const char *cert_file;
+	const char *key_file;
+	const char *key_file_pass;
+	const char *ca_cert_file; /* signs the certificates of all nodes */
+};
+
+/* Load the files of a node, which connects and accepts connections with the same certificate. Both
+ * sides of a connection must have one that the CA has signed. Protocols and ciphers are those of
+ * the configuration. Returns NULL with a reason that names the directive. */
+struct tls *tls_new_for_nodes(const struct tls_node_files *files, const struct config *config,
+			      struct buf *ret_error);
+
+/* Return a side of a new session, to be freed by SSL_free(), or NULL if there is no memory: the
+ * server's, and for nodes also the client's. */
 struct ssl_st *tls_new_session(const struct tls *tls);
+struct ssl_st *tls_new_client_session(const struct tls *tls);
 
 /* Returns when the certificate expires, in seconds since 1970. */
 int64_t tls_expires_s(const struct tls *tls);

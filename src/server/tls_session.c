@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -121,7 +122,7 @@ static int session_handshake(struct transport *t)
 	int rc;
 
 	begin_call(t);
-	if (!tls_session_has_begun(t)) {
+	if (SSL_is_server(ssl_of(t)) && !tls_session_has_begun(t)) {
 		rc = look_at_first_byte(t);
 		if (rc != 0)
 			return rc;
@@ -260,9 +261,8 @@ static const struct transport_ops session_ops = {
 	.done = session_done,
 };
 
-int tls_session_init(struct transport *t, int fd, const struct tls *tls)
+static int init(struct transport *t, int fd, SSL *ssl)
 {
-	SSL *ssl = tls_new_session(tls);
 	struct session *session;
 
 	if (ssl == NULL || SSL_set_fd(ssl, fd) != 1) {
@@ -275,6 +275,27 @@ int tls_session_init(struct transport *t, int fd, const struct tls *tls)
 	SSL_set_msg_callback_arg(ssl, session);
 	*t = (struct transport){ .ops = &session_ops, .fd = fd, .state = session };
 	return 0;
+}
+
+int tls_session_init(struct transport *t, int fd, const struct tls *tls)
+{
+	return init(t, fd, tls_new_session(tls));
+}
+
+int tls_session_connect(struct transport *t, int fd, const struct tls *tls)
+{
+	return init(t, fd, tls_new_client_session(tls));
+}
+
+bool tls_session_has_name(const struct transport *t, const char *host)
+{
+	X509 *cert = SSL_get0_peer_certificate(ssl_of(t));
+
+	if (cert == NULL)
+		return false;
+	/* The first call fails with another code if the host is no address. */
+	return X509_check_ip_asc(cert, host, 0) == 1 ||
+	       X509_check_host(cert, host, 0, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS, NULL) == 1;
 }
 
 const char *tls_session_version(const struct transport *t)

@@ -32,6 +32,12 @@ struct tls;
  * memory for a session; then the transport does not change. */
 int tls_session_init(struct transport *t, int fd, const struct tls *tls);
 
+/* Make the client's side of a session with another node. The handshake begins with the first call.
+ */
+int tls_session_connect(struct transport *t, int fd, const struct tls *tls);
+/* Returns whether the certificate of the other side has this name or address. */
+bool tls_session_has_name(const struct transport *t, const char *host);
+
 /* Returns a version such as "TLSv1.3", or NULL if the transport is not TLS. */
 const char *tls_session_version(const struct transport *t);
 /* Returns whether the handshake resumed an earlier session. */
