@@ -2,7 +2,7 @@
  * Bodies of frames. Numbers have a fixed size unless the table says varint.
  *
  *	HELLO		8 "QLESSNOD", 4 lowest and 4 highest version, 16 group, 8 from, 8 to,
- *			1 purpose, the rest: address
+ *			1 purpose, 2 length of the address, address, the rest: announced address
  *	REFUSED		1 reason
  *	ALIVE		8 wall clock in microseconds since 1970
  *	MESSAGE		1 kind, then by kind:
@@ -38,7 +38,7 @@
 #define BASE_BYTES ((size_t)32)
 
 /* Bytes of bodies, or of their fixed parts. */
-#define HELLO_BYTES	 ((size_t)MAGIC_BYTES + 8 + FRAME_GROUP_BYTES + 16 + 1)
+#define HELLO_BYTES	 ((size_t)MAGIC_BYTES + 8 + FRAME_GROUP_BYTES + 16 + 1 + 2)
 #define ENTRIES_BYTES	 ((size_t)1 + 28)
 #define OFFER_BYTES	 (1 + BASE_BYTES + 8)
 #define PIECE_BYTES	 ((size_t)8 * 4 + 1 + 8)
@@ -57,7 +57,8 @@ enum {
 static_assert(HELLO_BYTES <= FIXED_MAX && ENTRIES_BYTES <= FIXED_MAX && OFFER_BYTES <= FIXED_MAX &&
 		      PIECE_BYTES <= FIXED_MAX && BASE_PIECE_BYTES <= FIXED_MAX,
 	      "FRAME_MAX has room for the fixed part of each body");
-static_assert(FRAME_HEADER_BYTES + HELLO_BYTES + MEMBERS_ADDRESS_SIZE <= FRAME_HELLO_MAX,
+static_assert(FRAME_HEADER_BYTES + HELLO_BYTES + (size_t)2 * MEMBERS_ADDRESS_SIZE <=
+		      FRAME_HELLO_MAX,
 	      "a stranger may send every valid HELLO");
 static_assert(FRAME_PIECE_BYTES <= FRAME_ENTRIES_BYTES &&
 		      FRAME_BASE_PIECE_BYTES <= FRAME_ENTRIES_BYTES,
@@ -128,6 +129,7 @@ static unsigned char *put_base(unsigned char *to, const struct frame_base *base)
 static unsigned char *put_hello(unsigned char *to, const struct frame_hello *hello)
 {
 	assert(hello->address.len < MEMBERS_ADDRESS_SIZE);
+	assert(hello->announce.len < MEMBERS_ADDRESS_SIZE);
 	to = put_str(to, STR(MAGIC));
 	to = put_u32(to, hello->version_min);
 	to = put_u32(to, hello->version_max);
@@ -135,7 +137,9 @@ static unsigned char *put_hello(unsigned char *to, const struct frame_hello *hel
 	to = put_u64(to, hello->from);
 	to = put_u64(to, hello->to);
 	to = put_u8(to, hello->purpose);
-	return put_str(to, hello->address);
+	to = put_u8(to, hello->address.len & 0xff);
+	to = put_u8(to, (unsigned)(hello->address.len >> 8));
+	return put_str(put_str(to, hello->address), hello->announce);
 }
 
 /* The fixed part of a message of kind CORE_ENTRIES. */
@@ -198,28 +202,25 @@ static void encode_offer(struct buf *out, const struct frame *frame)
 	     out->len - at - FRAME_HEADER_BYTES);
 }
 
-static unsigned char *put_piece(unsigned char *to, const struct frame_piece *piece)
+/* The fixed part of a piece of an entry. */
+static unsigned char *put_piece_head(unsigned char *to, const struct frame_piece *piece)
 {
-	assert(piece->bytes.len <= FRAME_PIECE_BYTES);
 	to = put_u64(to, piece->previous_index);
 	to = put_u64(to, piece->previous_term);
 	to = put_u64(to, piece->commit);
 	to = put_u64(to, piece->entry_term);
 	to = put_u8(to, piece->entry_kind);
 	to = put_u32(to, piece->size);
-	to = put_u32(to, piece->offset);
-	return put_str(to, piece->bytes);
+	return put_u32(to, piece->offset);
 }
 
 void frame_encode(struct buf *out, const struct frame *frame)
 {
 	struct qless_str rest = { .len = 0 };
 	unsigned char *body, *to;
+	size_t room;
 
 	switch (frame->type) {
-	case FRAME_HELLO:
-		rest = frame->hello.address;
-		break;
 	case FRAME_MESSAGE:
 		if (frame->message.kind == CORE_BASE_OFFER) {
 			encode_offer(out, frame);
@@ -237,7 +238,8 @@ void frame_encode(struct buf *out, const struct frame *frame)
 	default:
 		break;
 	}
-	body = to = open_frame(out, FIXED_MAX + rest.len);
+	room = frame->type == FRAME_HELLO ? FRAME_HELLO_MAX : FIXED_MAX + rest.len;
+	body = to = open_frame(out, room);
 	switch (frame->type) {
 	case FRAME_HELLO:
 		to = put_hello(to, &frame->hello);
@@ -252,7 +254,8 @@ void frame_encode(struct buf *out, const struct frame *frame)
 		to = put_message(to, frame);
 		break;
 	case FRAME_PIECE:
-		to = put_piece(to, &frame->piece);
+		assert(frame->piece.bytes.len <= FRAME_PIECE_BYTES);
+		to = put_str(put_piece_head(to, &frame->piece), frame->piece.bytes);
 		break;
 	case FRAME_PROBE:
 	case FRAME_PROBE_RESULT:
@@ -277,23 +280,77 @@ void frame_encode(struct buf *out, const struct frame *frame)
 	buf_commit(out, FRAME_HEADER_BYTES + (size_t)(to - body));
 }
 
-size_t frame_begin_entries(struct buf *out)
+/* Begin a frame whose bytes follow a fixed part. */
+static size_t begin(struct buf *out, size_t fixed)
 {
 	size_t at = out->len;
 
-	open_frame(out, ENTRIES_BYTES);
-	buf_commit(out, FRAME_HEADER_BYTES + ENTRIES_BYTES);
+	open_frame(out, fixed);
+	buf_commit(out, FRAME_HEADER_BYTES + fixed);
 	return at;
+}
+
+static size_t written(const struct buf *out, size_t at, size_t fixed)
+{
+	return out->len - at - FRAME_HEADER_BYTES - fixed;
+}
+
+/* The frame that was begun at `at`. */
+static unsigned char *begun(const struct buf *out, size_t at)
+{
+	return (unsigned char *)buf_data(out) + at;
+}
+
+size_t frame_begin_entries(struct buf *out)
+{
+	return begin(out, ENTRIES_BYTES);
+}
+
+size_t frame_entries_written(const struct buf *out, size_t at)
+{
+	return written(out, at, ENTRIES_BYTES);
 }
 
 void frame_end_entries(struct buf *out, size_t at, const struct core_message *message)
 {
-	unsigned char *frame = (unsigned char *)buf_data(out) + at;
-	size_t body = out->len - at - FRAME_HEADER_BYTES;
+	assert(frame_entries_written(out, at) <= FRAME_ENTRIES_BYTES);
+	put_entries_head(begun(out, at) + FRAME_HEADER_BYTES, message);
+	seal(begun(out, at), FRAME_MESSAGE, message->term, out->len - at - FRAME_HEADER_BYTES);
+}
 
-	assert(body - ENTRIES_BYTES <= FRAME_ENTRIES_BYTES);
-	put_entries_head(frame + FRAME_HEADER_BYTES, message);
-	seal(frame, FRAME_MESSAGE, message->term, body);
+size_t frame_begin_piece(struct buf *out)
+{
+	return begin(out, PIECE_BYTES);
+}
+
+size_t frame_piece_written(const struct buf *out, size_t at)
+{
+	return written(out, at, PIECE_BYTES);
+}
+
+void frame_end_piece(struct buf *out, size_t at, uint64_t term, const struct frame_piece *piece)
+{
+	assert(frame_piece_written(out, at) <= FRAME_PIECE_BYTES);
+	put_piece_head(begun(out, at) + FRAME_HEADER_BYTES, piece);
+	seal(begun(out, at), FRAME_PIECE, term, out->len - at - FRAME_HEADER_BYTES);
+}
+
+size_t frame_begin_base_piece(struct buf *out)
+{
+	return begin(out, BASE_PIECE_BYTES);
+}
+
+size_t frame_base_piece_written(const struct buf *out, size_t at)
+{
+	return written(out, at, BASE_PIECE_BYTES);
+}
+
+void frame_end_base_piece(struct buf *out, size_t at, const struct frame_base *base,
+			  uint64_t offset)
+{
+	assert(frame_base_piece_written(out, at) <= FRAME_BASE_PIECE_BYTES);
+	put_u64(put_base(begun(out, at) + FRAME_HEADER_BYTES, base), offset);
+	seal(begun(out, at), FRAME_BASE_PIECE, 0, out->len - at - FRAME_HEADER_BYTES);
 }
 
 /*
@@ -360,6 +417,7 @@ static void take_base(struct reader *r, struct frame_base *ret_base)
 static const char *take_hello(struct reader *r, struct frame_hello *hello)
 {
 	const unsigned char *magic = take(r, MAGIC_BYTES), *group;
+	size_t len;
 
 	if (magic == NULL || memcmp(magic, MAGIC, MAGIC_BYTES) != 0)
 		return "the peer is not a node of a group";
@@ -371,12 +429,16 @@ static const char *take_hello(struct reader *r, struct frame_hello *hello)
 	hello->from = take_u64(r);
 	hello->to = take_u64(r);
 	hello->purpose = (enum frame_purpose)take_u8(r);
-	hello->address = take_rest(r);
+	len = take_u8(r);
+	len |= (size_t)take_u8(r) << 8;
+	hello->address = str_make((const char *)take(r, len), len);
+	hello->announce = take_rest(r);
 	if (hello->from == 0 || hello->from > INT64_MAX || hello->to == 0 || hello->to > INT64_MAX)
 		return "HELLO has a node id that is out of range";
 	if (hello->purpose != FRAME_FOR_MESSAGES && hello->purpose != FRAME_FOR_BASE)
 		return "HELLO has an unknown purpose";
-	if (hello->address.len >= MEMBERS_ADDRESS_SIZE)
+	if (hello->address.len >= MEMBERS_ADDRESS_SIZE ||
+	    hello->announce.len >= MEMBERS_ADDRESS_SIZE)
 		return "HELLO has an address that is too long";
 	return NULL;
 }

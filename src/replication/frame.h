@@ -63,7 +63,7 @@
 /* Bytes of a frame of any type. A piece of a snapshot or entries are the longest part of it. */
 #define FRAME_MAX (FRAME_HEADER_BYTES + (size_t)64 + FRAME_ENTRIES_BYTES)
 /* Bytes of a HELLO frame, the only one that a stranger may send. */
-#define FRAME_HELLO_MAX ((size_t)512)
+#define FRAME_HELLO_MAX ((size_t)1024)
 
 enum frame_type {
 	FRAME_HELLO = 1,
@@ -79,7 +79,7 @@ enum frame_type {
 	FRAME_BASE_GONE,    /* the file is not there any more */
 };
 
-/* What a connection is for. */
+/* The purpose of a connection. */
 enum frame_purpose {
 	FRAME_FOR_MESSAGES = 1,
 	FRAME_FOR_BASE, /* the connecting node asks for pieces of a snapshot */
@@ -102,6 +102,8 @@ struct frame_hello {
 	enum frame_purpose purpose;
 	/* Where other nodes reach the sender, as host:port. */
 	struct qless_str address;
+	/* Where clients reach it. May be empty. */
+	struct qless_str announce;
 };
 
 /* The file of a snapshot. */
@@ -132,7 +134,8 @@ struct frame {
 	enum frame_refusal refusal;
 	int64_t wall_us; /* ALIVE: microseconds since 1970 */
 	struct {
-		/* Of CORE_ENTRIES without heads. The offer of CORE_BASE_OFFER is `offer`, below. */
+		/* For a message of kind CORE_ENTRIES, without heads. That of kind CORE_BASE_OFFER
+		 * has `offer`. */
 		struct core_message message;
 		struct core_base offer;
 		struct qless_str entries; /* of CORE_ENTRIES: `count` valid entries */
@@ -152,16 +155,27 @@ struct frame {
 void frame_encode(struct buf *out, const struct frame *frame);
 
 /*
- * Write a message of kind CORE_ENTRIES in place:
+ * Write the bytes of a frame in place, for frames with many of them:
  *
  *	at = frame_begin_entries(out);
  *	... append encoded entries of at most FRAME_ENTRIES_BYTES bytes ...
  *	frame_end_entries(out, at, &message);
  *
- * or take back what was begun with buf_truncate(out, at).
+ * or take back what was begun with buf_truncate(out, at). The fields `bytes` of a piece are not
+ * used.
  */
 size_t frame_begin_entries(struct buf *out);
 void frame_end_entries(struct buf *out, size_t at, const struct core_message *message);
+size_t frame_begin_piece(struct buf *out);
+void frame_end_piece(struct buf *out, size_t at, uint64_t term, const struct frame_piece *piece);
+size_t frame_begin_base_piece(struct buf *out);
+void frame_end_base_piece(struct buf *out, size_t at, const struct frame_base *base,
+			  uint64_t offset);
+
+/* Returns the bytes that were appended since a frame was begun at `at`. */
+size_t frame_entries_written(const struct buf *out, size_t at);
+size_t frame_piece_written(const struct buf *out, size_t at);
+size_t frame_base_piece_written(const struct buf *out, size_t at);
 
 enum frame_status {
 	FRAME_NEED_MORE, /* the frame has not arrived completely */

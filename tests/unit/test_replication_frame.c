@@ -102,7 +102,8 @@ static struct frame make_hello(void)
 			   .from = 3,
 			   .to = INT64_MAX,
 			   .purpose = FRAME_FOR_BASE,
-			   .address = STR_INIT("queue-3.example:7538") },
+			   .address = STR_INIT("queue-3.example:7538"),
+			   .announce = STR_INIT("queue-3.example:7537") },
 	};
 
 	return f;
@@ -234,6 +235,7 @@ static void hello_arrives_with_all_fields(void)
 	TEST_ASSERT_EQUAL_UINT64(INT64_MAX, f.hello.to);
 	TEST_ASSERT_EQUAL_INT(FRAME_FOR_BASE, f.hello.purpose);
 	ASSERT_STR("queue-3.example:7538", f.hello.address);
+	ASSERT_STR("queue-3.example:7537", f.hello.announce);
 	TEST_ASSERT_EQUAL_UINT64(0, f.term);
 }
 
@@ -345,6 +347,31 @@ static void entries_written_in_place_are_the_same_frame(void)
 	TEST_ASSERT_EQUAL_size_t(13, at);
 	TEST_ASSERT_EQUAL_size_t(out.len, in_place.len - at);
 	TEST_ASSERT_EQUAL_MEMORY(buf_data(&out), buf_data(&in_place) + at, out.len);
+	buf_done(&in_place);
+}
+
+static void pieces_written_in_place_are_the_same_frames(void)
+{
+	struct buf in_place = BUF_INIT(BUF_NO_MAX);
+	struct frame f;
+	size_t at;
+
+	encode_kind(&out, 10);
+	f = decode_only();
+	at = frame_begin_piece(&in_place);
+	buf_append_str(&in_place, STR("the end"));
+	TEST_ASSERT_EQUAL_size_t(7, frame_piece_written(&in_place, at));
+	frame_end_piece(&in_place, at, f.term, &f.piece);
+	TEST_ASSERT_TRUE(str_equal(buf_str(&out), buf_str(&in_place)));
+
+	buf_clear(&out);
+	buf_clear(&in_place);
+	encode_kind(&out, 14);
+	at = frame_begin_base_piece(&in_place);
+	buf_append_str(&in_place, STR("the end"));
+	TEST_ASSERT_EQUAL_size_t(7, frame_base_piece_written(&in_place, at));
+	frame_end_base_piece(&in_place, at, &base, 4993);
+	TEST_ASSERT_TRUE(str_equal(buf_str(&out), buf_str(&in_place)));
 	buf_done(&in_place);
 }
 
@@ -521,7 +548,7 @@ static void a_body_without_its_end_is_refused(void)
 
 		/* The address of HELLO, the entries, the members and the bytes of pieces go to the
 		 * end of the frame, so a shorter body may be one of another frame. */
-		size_t fixed = kind == 0 ? 49 : kind == 10 ? 42 : kind == 14 ? 41 : SIZE_MAX;
+		size_t fixed = kind == 0 ? 51 + 20 : kind == 10 ? 42 : kind == 14 ? 41 : SIZE_MAX;
 
 		buf_clear(&out);
 		encode_kind(&out, kind);
@@ -670,11 +697,15 @@ static void an_address_may_have_as_many_bytes_as_that_of_a_member(void)
 
 	memset(address, 'h', sizeof address);
 	f.hello.address = str_make(address, MEMBERS_ADDRESS_SIZE - 1);
+	f.hello.announce = f.hello.address;
 	frame_encode(&out, &f);
-	TEST_ASSERT_EQUAL_size_t(MEMBERS_ADDRESS_SIZE - 1, decode_only().hello.address.len);
-	buf_append_char(&out, 'h');
-	seal(buf_data(&out), out.len);
-	assert_refused(buf_data(&out), out.len, "HELLO has an address that is too long");
+	f = decode_only();
+	TEST_ASSERT_EQUAL_size_t(MEMBERS_ADDRESS_SIZE - 1, f.hello.address.len);
+	TEST_ASSERT_EQUAL_size_t(MEMBERS_ADDRESS_SIZE - 1, f.hello.announce.len);
+	/* The length is 263: one more, and then one less. */
+	assert_refused_with(49, "\x08", 1, "HELLO has an address that is too long");
+	assert_refused_with(49, "\x06", 1, "HELLO has an address that is too long");
+	assert_refused_with(50, "\xff", 1, "HELLO has an address that is too long");
 }
 
 static void unknown_kinds_and_flags_of_messages_are_refused(void)
@@ -892,6 +923,7 @@ int main(int argc, char **argv)
 	RUN(each_flag_of_a_vote_arrives_alone);
 	RUN(entries_arrive_in_order);
 	RUN(entries_written_in_place_are_the_same_frame);
+	RUN(pieces_written_in_place_are_the_same_frames);
 	RUN(a_result_arrives_with_all_fields);
 	RUN(an_offer_arrives_with_its_members_and_file);
 	RUN(a_hand_over_arrives_with_all_fields);
