@@ -216,6 +216,27 @@ def janitor(client):
     time.sleep(0.02)
 
 
+def endpointer(client):
+    """Sets and deletes endpoints. No job waits for them, so nothing is posted."""
+    rng, gone = client.rng, client.token()
+
+    def settings():
+        return ("URL", f"http://127.0.0.1:1/{client.token()}", "QUEUES", 2, "posted",
+                client.token(), "CONCURRENCY", rng.randrange(1, 9), "TIMEOUT", rng.randrange(1, 9),
+                "HEADER", "X-Token", client.token(), "SECRET", client.token())
+
+    kept = f"kept{rng.randrange(4)}"
+    client.pipeline([
+        ("endpoint.set", kept, *settings()),
+        (rng.choice(("endpoint.pause", "endpoint.unpause")), kept),
+        ("endpoint.set", gone, *settings()),
+        ("endpoint.pause", gone),
+        ("endpoint.set", gone, *settings()),
+        ("endpoint.delete", gone),
+    ])
+    time.sleep(0.02)
+
+
 def drain(client):
     """Ends waiting jobs, so that the state stays small."""
     name, queue = client.token(), client.rng.choice((*QUEUES, "recurring"))
@@ -262,5 +283,5 @@ def listener(client):
 
 CLIENTS = (
     (producer, 2), (worker, 2), (transactor, 1), (canceller, 1), (janitor, 1), (drain, 1),
-    (reader, 1), (rewriter, 1), (listener, 1),
+    (reader, 1), (rewriter, 1), (listener, 1), (endpointer, 1),
 )

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "endpoint_dump.h"
 #include "server/users_log.h"
 #include "util/mem.h"
 
@@ -129,6 +130,17 @@ static void add_script(void *arg, const struct script *script)
 	buf_done(&bytes);
 }
 
+/* Calls `each` with the endpoints of a database as text. */
+static void each_endpoints(const struct replica *r, unsigned db,
+			   void (*each)(void *arg, struct qless_str piece), void *arg)
+{
+	struct buf text = BUF_INIT(BUF_NO_MAX);
+
+	endpoint_dump(databases_endpoints(r->stored.databases, db), &text);
+	each(arg, buf_str(&text));
+	buf_done(&text);
+}
+
 uint64_t replica_digest(const struct replica *r)
 {
 	uint64_t digest = 0;
@@ -137,6 +149,7 @@ uint64_t replica_digest(const struct replica *r)
 	for (unsigned db = 0; db < DATABASES; db++) {
 		add_piece(&digest, STR("database"));
 		qless_dump(databases_get(r->stored.databases, db)->engine, add_piece, &digest);
+		each_endpoints(r, db, add_piece, &digest);
 	}
 	scripts_each(r->stored.scripts, add_script, &digest);
 	for (size_t i = 0; i < r->user_count; i++)
@@ -160,8 +173,10 @@ void replica_find_tokens(const struct replica *r, token_fn *each, void *arg)
 {
 	struct search search = { each, arg };
 
-	for (unsigned db = 0; db < DATABASES; db++)
+	for (unsigned db = 0; db < DATABASES; db++) {
 		qless_dump(databases_get(r->stored.databases, db)->engine, search_piece, &search);
+		each_endpoints(r, db, search_piece, &search);
+	}
 	for (size_t i = 0; i < r->user_count; i++)
 		tokens_find(buf_str(&r->users[i].name), each, arg);
 }

@@ -2,9 +2,10 @@
  * The real daemon, killed at random moments, hundreds of times: acknowledged changes survive,
  * nothing appears that was not sent, and there are no holes.
  *
- * Each client runs its own script on its own queue: puts, a transaction, pops, completes. After a
- * kill its jobs must be in the state that the first L steps of its script make, where L is at least
- * the number of answered steps, and at most the number of sent ones.
+ * Each client runs its own script on its own queue: puts, a transaction, pops, completes, and new
+ * settings of an endpoint. After a kill its jobs must be in the state that the first L steps of its
+ * script make, where L is at least the number of answered steps, and at most the number of sent
+ * ones.
  *
  * The environment variable QLESSD_CRASH_ROUNDS sets the number of rounds. QLESSD_CRASH_SECONDS ends
  * the test earlier, for disks with slow syncs.
@@ -25,7 +26,9 @@
 #define LARGE_EVERY    4 /* number of jobs */
 #define ROUNDS_DEFAULT "20"
 #define PUTS_A_CYCLE   4
-#define STEPS_A_CYCLE  7
+#define STEPS_A_CYCLE  8
+#define SET_EVERY      4 /* number of cycles */
+#define ENDPOINT_BYTES 32
 #define WORDS_MAX      (LARGE_BYTES + 100)
 #define JOBS_MAX       4096
 #define FLAT_OUT_EVERY                                                             \
@@ -75,7 +78,7 @@ static struct progress progress_after(unsigned steps)
 {
 	static const struct progress within[STEPS_A_CYCLE] = {
 		{ 0, 0, 0 }, { 1, 0, 0 }, { 2, 0, 0 }, { 4, 0, 0 },
-		{ 4, 1, 0 }, { 4, 1, 1 }, { 4, 2, 1 },
+		{ 4, 1, 0 }, { 4, 1, 1 }, { 4, 2, 1 }, { 4, 2, 2 },
 	};
 	unsigned cycles = steps / STEPS_A_CYCLE;
 	struct progress p = within[steps % STEPS_A_CYCLE];
@@ -98,6 +101,35 @@ static void send_put(const struct client *c, unsigned job)
 	peer_send_words(c->peer, words);
 }
 
+/* Every fourth cycle sets the endpoint, and the others pause it or end the pause. A pause outlasts
+ * new settings. No job waits for the endpoint. */
+static void send_endpoint(const struct client *c, unsigned cycle)
+{
+	char words[100];
+
+	if (cycle % SET_EVERY == 0)
+		snprintf(words, sizeof words,
+			 "ENDPOINT.SET e%u URL http://127.0.0.1:1/%u QUEUES 1 posted", c->number,
+			 cycle);
+	else
+		snprintf(words, sizeof words, "ENDPOINT.%s e%u",
+			 cycle % 2 == 1 ? "PAUSE" : "UNPAUSE", c->number);
+	peer_send_words(c->peer, words);
+}
+
+/* Writes the endpoint after a number of cycles: the number in its URL and whether it is paused. */
+static void expect_endpoint(unsigned cycles, char ret[ENDPOINT_BYTES])
+{
+	unsigned last = cycles - 1;
+	bool is_paused = last % SET_EVERY == 0 ? last != 0 : last % 2 == 1;
+
+	if (cycles == 0)
+		snprintf(ret, ENDPOINT_BYTES, "none");
+	else
+		snprintf(ret, ENDPOINT_BYTES, "%u paused %d", last / SET_EVERY * SET_EVERY,
+			 is_paused);
+}
+
 static void send_step(struct client *c)
 {
 	struct progress before = progress_after(c->sent);
@@ -117,6 +149,9 @@ static void send_step(struct client *c)
 	case 3:
 		snprintf(words, sizeof words, "POP q%u w%u 1", c->number, c->number);
 		peer_send_words(c->peer, words);
+		break;
+	case 7:
+		send_endpoint(c, c->sent / STEPS_A_CYCLE);
 		break;
 	case 5:
 		snprintf(words, sizeof words, "BPOP 0 w%u 2 empty q%u", c->number, c->number);
@@ -175,10 +210,33 @@ static void read_states(const struct client *c, unsigned count, char *ret_states
 		ret_states[job] = state_of(asker);
 }
 
-static bool is_state_after(unsigned steps, const char *states, unsigned count)
+/* Writes the endpoint of the client as expect_endpoint() does. */
+static void read_endpoint(const struct client *c, char ret[ENDPOINT_BYTES])
+{
+	static const char url_start[] = "http://127.0.0.1:1/", paused_start[] = "\r\npaused\r\n:";
+	const char *reply, *url, *paused;
+	char words[32];
+
+	snprintf(words, sizeof words, "ENDPOINT.GET e%u", c->number);
+	reply = peer_ask(asker, words);
+	url = strstr(reply, url_start);
+	paused = strstr(reply, paused_start);
+	if (url == NULL || paused == NULL)
+		snprintf(ret, ENDPOINT_BYTES, "%s", *reply == '$' ? "none" : "a strange reply");
+	else
+		snprintf(ret, ENDPOINT_BYTES, "%lu paused %c",
+			 strtoul(url + sizeof url_start - 1, NULL, 10),
+			 paused[sizeof paused_start - 1]);
+}
+
+static bool is_state_after(unsigned steps, const char *endpoint, const char *states, unsigned count)
 {
 	struct progress p = progress_after(steps);
+	char expected[ENDPOINT_BYTES];
 
+	expect_endpoint(steps / STEPS_A_CYCLE, expected);
+	if (strcmp(endpoint, expected) != 0)
+		return false;
 	for (unsigned job = 0; job < count; job++) {
 		if (states[job] != expected_state(&p, job))
 			return false;
@@ -191,16 +249,19 @@ static unsigned check_client(const struct client *c)
 {
 	static char states[JOBS_MAX + 1];
 	unsigned count = progress_after(c->sent).put;
+	char endpoint[ENDPOINT_BYTES];
 	char message[JOBS_MAX + 100];
 
+	read_endpoint(c, endpoint);
 	read_states(c, count, states);
 	states[count] = '\0';
 	for (unsigned steps = c->answered; steps <= c->sent; steps++) {
-		if (is_state_after(steps, states, count))
+		if (is_state_after(steps, endpoint, states, count))
 			return progress_after(steps).put;
 	}
-	snprintf(message, sizeof message, "client %u, %u steps answered, %u sent, has %s",
-		 c->number, c->answered, c->sent, states);
+	snprintf(message, sizeof message,
+		 "client %u, %u steps answered, %u sent, has endpoint %s and %s", c->number,
+		 c->answered, c->sent, endpoint, states);
 	TEST_FAIL_MESSAGE(message);
 	return 0;
 }

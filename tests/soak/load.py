@@ -238,6 +238,24 @@ def recurrer(soak, rng):
         session("unrecur", jid)  # a power failure can undo this, so the jid stays in the list
 
 
+def endpointer(soak, rng):
+    """Sets, pauses and deletes an endpoint. No job waits for it, so nothing is posted."""
+    session = Session(soak, "native", rng)
+    name = "soaked"  # no other client changes it
+    while True:
+        url = f"http://127.0.0.1:1/{rng.randrange(10 ** 9)}"
+        session("endpoint.set", name, "URL", url, "QUEUES", 2, "posted", "Posted too",
+                "CONCURRENCY", rng.randrange(1, 10), "HEADER", "X-Soak", rng.randrange(10),
+                "SECRET", rng.randrange(10))
+        session(rng.choice(("endpoint.pause", "endpoint.unpause")), name)
+        yield
+        time.sleep(rng.choice((0.01, 0.1)))
+        if url not in (session("endpoint.get", name) or ()):
+            soak.found(f"endpoint {name} has lost the URL {url}")
+        if rng.random() < 0.3:
+            session("endpoint.delete", name)
+
+
 def reader(soak, rng):
     session = Session(soak, "native", rng)
     while True:
@@ -466,7 +484,7 @@ def passer_by(soak, rng):
 CLIENTS = (
     (producer, 3), (batch_producer, 1), (worker, 6), (janitor, 1), (recurrer, 1), (reader, 2),
     (tracker, 1), (listener, 1), (deaf_listener, 1), (deaf_reader, 1), (dawdler, 1), (vandal, 1),
-    (rewriter, 1), (scraper, 1), (passer_by, 1), (flusher, 1),
+    (rewriter, 1), (scraper, 1), (passer_by, 1), (flusher, 1), (endpointer, 1),
 )
 
 

@@ -63,8 +63,8 @@ static void append_reply(struct buf *out, const struct qless_reply *reply)
 
 static void describe(struct buf *ret_text)
 {
-	static const char *const lines[] = { "FAILED", "CONFIG.GET", "WORKERS", "JOBS complete",
-					     "TAG top 0 20" };
+	static const char *const lines[] = { "FAILED",	      "CONFIG.GET",   "WORKERS",
+					     "JOBS complete", "TAG top 0 20", "ENDPOINT.LIST" };
 	char line[64];
 
 	buf_clear(ret_text);
@@ -91,6 +91,21 @@ static unsigned pick(unsigned count)
 	return (unsigned)(unit_random(&rng) % count);
 }
 
+/* No job waits for the endpoints, so nothing is posted. */
+static void change_endpoint(char *line, size_t size)
+{
+	static const char *const words[] = { "PAUSE", "UNPAUSE", "DELETE" };
+	unsigned number = pick(4);
+
+	if (pick(2) == 0)
+		snprintf(line, size, "ENDPOINT.%s e%u", words[pick(3)], number);
+	else
+		snprintf(line, size,
+			 "ENDPOINT.SET e%u URL http://127.0.0.1:1/%u QUEUES 2 posted p%u "
+			 "CONCURRENCY %u TIMEOUT %u HEADER X-Number %u SECRET s%u",
+			 number, pick(9), pick(9), 1 + pick(9), 1 + pick(9), pick(9), pick(9));
+}
+
 /* Commands may be refused, and that changes nothing. */
 static void run_step(void)
 {
@@ -98,7 +113,7 @@ static void run_step(void)
 	unsigned job = pick(JOBS), queue = pick(3), worker = pick(4);
 	char line[200];
 
-	switch (pick(12)) {
+	switch (pick(13)) {
 	case 0:
 	case 1:
 	case 2:
@@ -127,6 +142,9 @@ static void run_step(void)
 	case 10:
 		snprintf(line, sizeof line, "LIMIT.SET api CONCURRENCY %u RATE 5 PER 60",
 			 1 + pick(4));
+		break;
+	case 11:
+		change_endpoint(line, sizeof line);
 		break;
 	default:
 		snprintf(line, sizeof line, "RECUR q%u r%u Send {} interval %u 10000", queue,
