@@ -3,8 +3,10 @@
  * different hash seeds load it, from the log and from a snapshot that the server makes of its own
  * state.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "peer.h"
 #include "stored_dump.h"
@@ -38,7 +40,7 @@ void tearDown(void)
 /* ---- loading ---- */
 
 struct seen {
-	size_t pops, releases, renewals;
+	size_t pops, releases, renewals, endpoints;
 };
 
 static void count(void *arg, const struct operation *op)
@@ -48,6 +50,7 @@ static void count(void *arg, const struct operation *op)
 	seen->pops += op->kind == OPERATION_POP;
 	seen->releases += op->kind == OPERATION_WORKER_RELEASE;
 	seen->renewals += op->kind == OPERATION_WORKER_RENEW;
+	seen->endpoints += op->kind == OPERATION_ENDPOINT_DELETE;
 }
 
 /* Appends the state that the files of the server lead to: a log, or else a snapshot. */
@@ -57,7 +60,8 @@ static void load_state(uint64_t hash_seed, bool is_log, struct buf *ret_dump)
 	struct stored_dump load = { .visit = count, .arg = &seen };
 
 	stored_dump_files(&load, q.dir.path, DATABASES, hash_seed, ret_dump);
-	TEST_ASSERT_EQUAL(is_log, seen.pops != 0 && seen.releases != 0 && seen.renewals != 0);
+	TEST_ASSERT_EQUAL(is_log, seen.pops != 0 && seen.releases != 0 && seen.renewals != 0 &&
+					  seen.endpoints != 0);
 }
 
 /* ---- work ---- */
@@ -101,6 +105,20 @@ static void end_worker(unsigned i)
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "attached_workers:") == WORKERS - 1);
 }
 
+/* No job waits for the endpoints, so nothing is posted. */
+static void change_endpoint(void)
+{
+	static const char *const words[] = { "PAUSE", "UNPAUSE", "DELETE" };
+	unsigned number = pick(4);
+
+	TELL(p, "ENDPOINT.SET e%u URL http://127.0.0.1:1/%u QUEUES 2 posted p%u CONCURRENCY %u",
+	     number, pick(9), pick(9), 1 + pick(9));
+	TELL(p,
+	     "ENDPOINT.SET e%u URL http://127.0.0.1:1/ QUEUES 1 p%u HEADER X-Number %u SECRET s%u",
+	     pick(4), pick(9), pick(9), pick(9));
+	TELL(p, "ENDPOINT.%s e%u", words[pick(3)], number);
+}
+
 static void put_jobs(void)
 {
 	for (unsigned i = 0; i < JOBS; i++) {
@@ -124,6 +142,7 @@ static void put_jobs(void)
 			break;
 		case 4:
 			TELL(p, "TIMEOUT j%u", pick(i + 1));
+			change_endpoint();
 			break;
 		default:
 			TELL(p, "COMPLETE j%u w%u q0 {}", pick(i + 1), worker);
@@ -184,9 +203,84 @@ static void every_load_of_the_log_has_the_state_of_the_server(void)
 		buf_done(&dumps[i]);
 }
 
+/* ---- an old log ---- */
+
+#define FIXTURE		  "log-version-4-endpoints"
+#define FIXTURE_DATABASES 3
+
+/* Appends a file of the fixture. */
+static void read_fixture(const char *name, struct buf *ret_bytes)
+{
+	char path[4096];
+	FILE *file;
+	int c;
+
+	snprintf(path, sizeof path, "%s/" FIXTURE "/%s", getenv("FIXTURES"), name);
+	file = fopen(path, "r");
+	TEST_ASSERT_NOT_NULL_MESSAGE(file, path);
+	while ((c = getc(file)) != EOF)
+		buf_append_char(ret_bytes, (char)c);
+	fclose(file);
+}
+
+static void use_fixture(void)
+{
+	static const char *const names[] = { "base-00000003", "log-00000002", "manifest" };
+
+	peer_close(p);
+	kill(q.pid, SIGTERM);
+	qlessd_wait(&q);
+	TEST_ASSERT_EQUAL_INT(0, unlink(tempdir_file(&q.dir, "log-00000001")));
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		struct buf bytes = BUF_INIT(BUF_NO_MAX);
+
+		read_fixture(names[i], &bytes);
+		tempdir_write(&q.dir, names[i], buf_str(&bytes));
+		buf_done(&bytes);
+	}
+}
+
+/* Compares the endpoints of all databases with those of the fixture. */
+static void check_endpoints(void)
+{
+	struct stored_dump load = { .visit = NULL };
+	struct buf dump = BUF_INIT(BUF_NO_MAX), endpoints = BUF_INIT(BUF_NO_MAX);
+	struct buf expected = BUF_INIT(BUF_NO_MAX);
+	char *rest, *line;
+
+	read_fixture("endpoints.txt", &expected);
+	stored_dump_files(&load, q.dir.path, FIXTURE_DATABASES, /* hash_seed= */ 1, &dump);
+	buf_append_char(&dump, '\0');
+	rest = buf_data(&dump);
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		if (strncmp(line, "database ", 9) == 0 || strncmp(line, "endpoint ", 9) == 0)
+			buf_printf(&endpoints, "%s\n", line);
+	}
+	TEST_ASSERT_EQUAL_STRING(buf_cstr(&expected), buf_cstr(&endpoints));
+	buf_done(&endpoints);
+	buf_done(&dump);
+	buf_done(&expected);
+}
+
+/* So does the old log with new records after it, and the snapshot made of both. */
+static void a_log_with_endpoints_loads_to_the_same_state(void)
+{
+	use_fixture();
+	check_endpoints();
+	qlessd_start_again(&q, (const char *const[]){ NULL });
+	p = peer_connect(&q);
+	ASK(p, "ENDPOINT.SET new URL http://127.0.0.1:9/ QUEUES 1 new", "+OK\r\n");
+	ASK(p, "ENDPOINT.DELETE new", ":1\r\n");
+	check_endpoints();
+	ASK_HAS(p, "BGREWRITEAOF", "+");
+	WAIT_UNTIL(peer_ask_number(p, "INFO persistence", "aof_rewrite_in_progress:") == 0);
+	check_endpoints();
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(every_load_of_the_log_has_the_state_of_the_server);
+	RUN(a_log_with_endpoints_loads_to_the_same_state);
 	return UNIT_RESULT();
 }
