@@ -66,9 +66,9 @@ static void drop_node(struct node *node, const char *reason)
 	base_lose_source(node->nodes, node);
 	dial_stop(&node->dial);
 	if (node->receiver != NULL)
-		link_close(node->receiver, "%s", reason);
+		node_link_close(node->receiver, "%s", reason);
 	if (node->reader != NULL)
-		link_close(node->reader, "%s", reason);
+		node_link_close(node->reader, "%s", reason);
 	nodes_arm_turn(node->nodes);
 }
 
@@ -239,7 +239,7 @@ void nodes_flush(struct nodes *nodes)
 			continue;
 		node->has_output = false;
 		if (is_sending(node))
-			link_write(node->dial.link);
+			node_link_write(node->dial.link);
 	}
 }
 
@@ -253,13 +253,13 @@ void nodes_arm_turn(struct nodes *nodes)
 
 static void free_dead(struct nodes *nodes)
 {
-	struct link *l, *next_link;
+	struct node_link *l, *next_link;
 	struct node *node, *next;
 
 	for (l = TAILQ_FIRST(&nodes->links); l != NULL; l = next_link) {
 		next_link = TAILQ_NEXT(l, entry);
 		if (l->state == LINK_DEAD)
-			link_free(l);
+			node_link_free(l);
 	}
 	for (node = TAILQ_FIRST(&nodes->nodes); node != NULL; node = next) {
 		next = TAILQ_NEXT(node, entry);
@@ -272,14 +272,14 @@ static void free_dead(struct nodes *nodes)
 static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
 	struct nodes *nodes = arg;
-	struct link *l;
+	struct node_link *l;
 
 	(void)fd;
 	(void)what;
 	nodes->handshakes_left = NODES_HANDSHAKES_PER_TURN;
 	/* Connections that die here stay in the list until free_dead(). */
 	TAILQ_FOREACH(l, &nodes->links, entry)
-		link_resume(l);
+		node_link_resume(l);
 	base_turn(nodes);
 	nodes_flush(nodes);
 	free_dead(nodes);
@@ -287,17 +287,17 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
 
 void nodes_wake(struct nodes *nodes)
 {
-	struct link *l;
+	struct node_link *l;
 
 	TAILQ_FOREACH(l, &nodes->links, entry) {
 		if (l->state == LINK_OPEN)
-			link_delay(l);
+			node_link_delay(l);
 	}
 }
 
 /* One heartbeat for a connection. Time is counted in beats: while this process stands still, no
  * other node falls silent. */
-static void beat_link(struct link *l)
+static void beat_link(struct node_link *l)
 {
 	struct nodes *nodes = l->nodes;
 
@@ -307,18 +307,18 @@ static void beat_link(struct link *l)
 		return;
 	if (l->state != LINK_OPEN) {
 		if (l->beats > nodes->hello_beats)
-			link_close(l, l->dial != NULL ? "there is no answer"
-						      : "it has not said HELLO in time");
+			node_link_close(l, l->dial != NULL ? "there is no answer"
+							   : "it has not said HELLO in time");
 		return;
 	}
 	if (l->silent_beats > nodes->options.silent_beats) {
-		link_close(l, "there was no sign of life for %u ms",
-			   nodes->options.silent_beats * nodes->options.heartbeat_ms);
+		node_link_close(l, "there was no sign of life for %u ms",
+				nodes->options.silent_beats * nodes->options.heartbeat_ms);
 		return;
 	}
 	if (l->out.len == 0)
 		output_put_alive(l);
-	link_write(l);
+	node_link_write(l);
 	if (l->state == LINK_OPEN && l->in.len == 0)
 		buf_shrink(&l->in, NODES_KEEP_BYTES);
 	if (l->state == LINK_OPEN && l->out.len == 0)
@@ -337,7 +337,7 @@ static void resume_accepting(struct nodes *nodes)
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
 	struct nodes *nodes = arg;
-	struct link *l;
+	struct node_link *l;
 
 	(void)fd;
 	(void)what;
@@ -371,13 +371,13 @@ static void format_peer(const struct sockaddr_storage *address, char *to)
 /* If all places for strangers are taken, the oldest one gives up its place. */
 static void make_room(struct nodes *nodes)
 {
-	struct link *l;
+	struct node_link *l;
 
 	if (nodes->strangers < NODES_STRANGERS_MAX)
 		return;
 	TAILQ_FOREACH(l, &nodes->links, entry) {
 		if (l->state != LINK_DEAD && l->dial == NULL && l->node == NULL) {
-			link_close(l, "others have taken its place");
+			node_link_close(l, "others have taken its place");
 			return;
 		}
 	}
@@ -398,7 +398,7 @@ static void on_connection(evutil_socket_t fd, short what, void *arg)
 		if (client >= 0) {
 			make_room(nodes);
 			format_peer(&address, peer);
-			link_new(nodes, client, NULL, peer);
+			node_link_new(nodes, client, NULL, peer);
 			continue;
 		}
 		if (errno == EINTR || errno == ECONNABORTED)
@@ -523,7 +523,7 @@ struct nodes *nodes_new(const struct nodes_options *options, struct event_base *
 void nodes_free(struct nodes *nodes)
 {
 	struct node *node;
-	struct link *l;
+	struct node_link *l;
 
 	if (nodes == NULL)
 		return;
@@ -533,7 +533,7 @@ void nodes_free(struct nodes *nodes)
 			drop_node(node, "this node stops");
 	}
 	TAILQ_FOREACH(l, &nodes->links, entry)
-		link_close(l, "this node stops");
+		node_link_close(l, "this node stops");
 	free_dead(nodes);
 	dial_done(&nodes->fetch.dial);
 	for (size_t i = 0; i < nodes->listener_count; i++) {
@@ -560,11 +560,11 @@ static size_t node_memory(const struct node *node)
 	size_t bytes = sizeof *node + node->small.cap;
 
 	if (node->dial.link != NULL)
-		bytes += link_memory(node->dial.link);
+		bytes += node_link_memory(node->dial.link);
 	if (node->receiver != NULL)
-		bytes += link_memory(node->receiver);
+		bytes += node_link_memory(node->receiver);
 	if (node->reader != NULL)
-		bytes += link_memory(node->reader);
+		bytes += node_link_memory(node->reader);
 	return bytes;
 }
 
@@ -594,7 +594,7 @@ bool nodes_get_member(const struct nodes *nodes, uint64_t id, struct nodes_membe
 void nodes_get_info(const struct nodes *nodes, struct nodes_info *ret_info)
 {
 	const struct node *node;
-	const struct link *l;
+	const struct node_link *l;
 
 	*ret_info = (struct nodes_info){
 		.strangers = nodes->strangers,
@@ -605,6 +605,6 @@ void nodes_get_info(const struct nodes *nodes, struct nodes_info *ret_info)
 		ret_info->memory += sizeof *node + node->small.cap;
 	TAILQ_FOREACH(l, &nodes->links, entry) {
 		ret_info->connections += l->state != LINK_DEAD;
-		ret_info->memory += link_memory(l);
+		ret_info->memory += node_link_memory(l);
 	}
 }

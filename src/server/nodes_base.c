@@ -18,7 +18,7 @@ static bool is_same_base(const struct frame_base *a, const struct frame_base *b)
  * Fetching
  */
 
-static void ask_for_more(struct link *l)
+static void ask_for_more(struct node_link *l)
 {
 	struct base_fetch *f = &l->nodes->fetch;
 
@@ -35,10 +35,10 @@ static void ask_for_more(struct link *l)
 		frame_encode(&l->out, &frame);
 		f->asked += frame.length;
 	}
-	link_write(l);
+	node_link_write(l);
 }
 
-void base_ask(struct link *l)
+void base_ask(struct node_link *l)
 {
 	struct base_fetch *f = &l->nodes->fetch;
 
@@ -54,7 +54,7 @@ static void end_fetch(struct nodes *nodes, enum nodes_base_end end)
 	ops->base_ended(ops->arg, end);
 }
 
-static bool take_fetched(struct link *l, const struct frame *frame)
+static bool take_fetched(struct node_link *l, const struct frame *frame)
 {
 	struct nodes *nodes = l->nodes;
 	struct base_fetch *f = &nodes->fetch;
@@ -78,7 +78,7 @@ static bool take_fetched(struct link *l, const struct frame *frame)
 	return true;
 }
 
-bool base_take_answer(struct link *l, const struct frame *frame)
+bool base_take_answer(struct node_link *l, const struct frame *frame)
 {
 	struct nodes *nodes = l->nodes;
 
@@ -147,7 +147,7 @@ void base_turn(struct nodes *nodes)
  * Sending
  */
 
-bool base_take_request(struct link *l, const struct frame *frame)
+bool base_take_request(struct node_link *l, const struct frame *frame)
 {
 	if (frame->type != FRAME_BASE_ASK || l->ask_count == NODES_ASKS_MAX)
 		return false;
@@ -156,17 +156,17 @@ bool base_take_request(struct link *l, const struct frame *frame)
 		.offset = frame->offset,
 		.length = frame->length,
 	};
-	link_delay(l);
+	node_link_delay(l);
 	return true;
 }
 
-static void remove_ask(struct link *l)
+static void remove_ask(struct node_link *l)
 {
 	l->ask_count--;
 	memmove(l->asks, l->asks + 1, l->ask_count * sizeof *l->asks);
 }
 
-bool base_fill(struct link *l)
+bool base_fill(struct node_link *l)
 {
 	struct nodes *nodes = l->nodes;
 	const struct nodes_ops *ops = &nodes->options.ops;

@@ -75,7 +75,7 @@ static void connect_to(struct dial *d, const struct sockaddr *address, socklen_t
 		fail(d, reason);
 		return;
 	}
-	d->link = link_new(d->nodes, fd, d, "");
+	d->link = node_link_new(d->nodes, fd, d, "");
 }
 
 static void on_resolved(void *arg, const struct sockaddr *address, socklen_t len, const char *error)
@@ -128,14 +128,14 @@ void dial_start(struct dial *d, struct node *node)
 
 void dial_stop(struct dial *d)
 {
-	struct link *l = d->link;
+	struct node_link *l = d->link;
 
 	d->node = NULL;
 	event_del(d->timer);
 	resolve_cancel(d->resolving);
 	d->resolving = NULL;
 	if (l != NULL)
-		link_close(l, "it is not needed any more");
+		node_link_close(l, "it is not needed any more");
 }
 
 void dial_done(struct dial *d)

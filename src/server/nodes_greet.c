@@ -11,7 +11,7 @@
 #include "sys/log.h"
 #include "util/minmax.h"
 
-static void put_hello(struct link *l, uint64_t to)
+static void put_hello(struct node_link *l, uint64_t to)
 {
 	const struct nodes *nodes = l->nodes;
 	struct frame frame = {
@@ -29,7 +29,7 @@ static void put_hello(struct link *l, uint64_t to)
 	frame_encode(&l->out, &frame);
 }
 
-void greet_note_refusal(struct link *l, const char *reason)
+void greet_note_refusal(struct node_link *l, const char *reason)
 {
 	struct nodes *nodes = l->nodes;
 	uint64_t left_out;
@@ -47,7 +47,7 @@ void greet_note_refusal(struct link *l, const char *reason)
 }
 
 /* Returns whether the certificate of the other side has the host of this address as a name. */
-static bool has_name(const struct link *l, struct qless_str address)
+static bool has_name(const struct node_link *l, struct qless_str address)
 {
 	char host[MEMBERS_ADDRESS_SIZE];
 	int port;
@@ -67,45 +67,45 @@ static void note_announce(struct node *node, const struct frame_hello *hello)
  * The connecting side
  */
 
-void greet_send_hello(struct link *l)
+void greet_send_hello(struct node_link *l)
 {
 	/* Nothing is sent to a stranger with another name. */
 	if (!has_name(l, str_from(l->node->address))) {
-		link_close(l, "its certificate does not have its address as a name");
+		node_link_close(l, "its certificate does not have its address as a name");
 		return;
 	}
 	put_hello(l, l->node->id);
-	link_write(l);
+	node_link_write(l);
 }
 
-static void take_answer(struct link *l, const struct frame *frame)
+static void take_answer(struct node_link *l, const struct frame *frame)
 {
 	const struct nodes_options *options = &l->nodes->options;
 	const struct frame_hello *hello = &frame->hello;
 
 	if (frame->type == FRAME_REFUSED) {
-		link_close(l, "it refuses this node: %s", frame_refusal_text(frame->refusal));
+		node_link_close(l, "it refuses this node: %s", frame_refusal_text(frame->refusal));
 		return;
 	}
 	if (frame->type != FRAME_HELLO) {
-		link_close(l, "it has not answered HELLO");
+		node_link_close(l, "it has not answered HELLO");
 		return;
 	}
 	if (hello->version_min > FRAME_VERSION_MAX || hello->version_max < FRAME_VERSION_MIN) {
-		link_close(l, "%s", frame_refusal_text(FRAME_REFUSED_VERSION));
+		node_link_close(l, "%s", frame_refusal_text(FRAME_REFUSED_VERSION));
 		return;
 	}
 	if (hello->from != l->node->id || hello->to != options->id ||
 	    hello->purpose != l->purpose) {
-		link_close(l, "%s", frame_refusal_text(FRAME_REFUSED_SELF));
+		node_link_close(l, "%s", frame_refusal_text(FRAME_REFUSED_SELF));
 		return;
 	}
 	if (memcmp(hello->group, options->group, FRAME_GROUP_BYTES) != 0) {
-		link_close(l, "%s", frame_refusal_text(FRAME_REFUSED_GROUP));
+		node_link_close(l, "%s", frame_refusal_text(FRAME_REFUSED_GROUP));
 		return;
 	}
 	note_announce(l->node, hello);
-	link_open(l);
+	node_link_open(l);
 	dial_opened(l->dial);
 }
 
@@ -113,18 +113,18 @@ static void take_answer(struct link *l, const struct frame *frame)
  * The accepting side
  */
 
-static void refuse(struct link *l, enum frame_refusal refusal, const char *reason)
+static void refuse(struct node_link *l, enum frame_refusal refusal, const char *reason)
 {
 	const struct frame frame = { .type = FRAME_REFUSED, .refusal = refusal };
 
 	/* The socket is new, so its buffer has room. */
 	frame_encode(&l->out, &frame);
-	link_write(l);
-	link_close(l, "%s", reason);
+	node_link_write(l);
+	node_link_close(l, "%s", reason);
 }
 
 /* Returns the node that a HELLO comes from, or NULL if it is refused. */
-static struct node *find_sender(struct link *l, const struct frame_hello *hello)
+static struct node *find_sender(struct node_link *l, const struct frame_hello *hello)
 {
 	struct nodes *nodes = l->nodes;
 	const struct nodes_ops *ops = &nodes->options.ops;
@@ -158,22 +158,22 @@ static struct node *find_sender(struct link *l, const struct frame_hello *hello)
 }
 
 /* A node has one connection of each kind. An older one is broken, or it would not make another. */
-static void replace(struct link **place, struct link *l)
+static void replace(struct node_link **place, struct node_link *l)
 {
-	struct link *old = *place;
+	struct node_link *old = *place;
 
 	*place = l;
 	if (old != NULL)
-		link_close(old, "the other node has made another connection");
+		node_link_close(old, "the other node has made another connection");
 }
 
-static void take_hello(struct link *l, const struct frame *frame)
+static void take_hello(struct node_link *l, const struct frame *frame)
 {
 	const struct frame_hello *hello = &frame->hello;
 	struct node *node;
 
 	if (frame->type != FRAME_HELLO) {
-		link_close(l, "it has not said HELLO");
+		node_link_close(l, "it has not said HELLO");
 		return;
 	}
 	if (hello->version_min > FRAME_VERSION_MAX || hello->version_max < FRAME_VERSION_MIN) {
@@ -193,11 +193,11 @@ static void take_hello(struct link *l, const struct frame *frame)
 	l->purpose = hello->purpose;
 	replace(hello->purpose == FRAME_FOR_MESSAGES ? &node->receiver : &node->reader, l);
 	put_hello(l, node->id);
-	link_open(l);
-	link_delay(l);
+	node_link_open(l);
+	node_link_delay(l);
 }
 
-void greet_take(struct link *l, const struct frame *frame)
+void greet_take(struct node_link *l, const struct frame *frame)
 {
 	if (l->dial != NULL)
 		take_answer(l, frame);

@@ -9,12 +9,12 @@
 /* Bytes of room for input if the length of the next frame is unknown. */
 #define ROOM_BYTES ((size_t)64 * 1024)
 
-static size_t frame_max(const struct link *l)
+static size_t frame_max(const struct node_link *l)
 {
 	return l->state == LINK_OPEN ? FRAME_MAX : FRAME_HELLO_MAX;
 }
 
-size_t input_room(const struct link *l)
+size_t input_room(const struct node_link *l)
 {
 	const char *error;
 	struct frame frame;
@@ -28,7 +28,7 @@ size_t input_room(const struct link *l)
 	return max_u64(ROOM_BYTES, min_u64(NODES_ROOM_MAX_BYTES, size - l->in.len));
 }
 
-static void take_message(struct link *l, const struct frame *frame)
+static void take_message(struct node_link *l, const struct frame *frame)
 {
 	const struct nodes_ops *ops = &l->nodes->options.ops;
 	const struct core_message *m = &frame->message;
@@ -47,7 +47,7 @@ static void take_message(struct link *l, const struct frame *frame)
 	ops->received(ops->arg, node->id, m, frame->entries);
 }
 
-static bool is_same_entry(const struct link *l, const struct frame *frame)
+static bool is_same_entry(const struct node_link *l, const struct frame *frame)
 {
 	const struct frame_piece *a = &l->piece, *b = &frame->piece;
 
@@ -57,7 +57,7 @@ static bool is_same_entry(const struct link *l, const struct frame *frame)
 }
 
 /* All pieces of an entry are here: hand it over as a message. */
-static void complete_entry(struct link *l)
+static void complete_entry(struct node_link *l)
 {
 	const struct nodes_ops *ops = &l->nodes->options.ops;
 	const struct frame_piece *piece = &l->piece;
@@ -77,7 +77,7 @@ static void complete_entry(struct link *l)
 }
 
 /* Memory for the entry grows with the pieces that arrive, not with the size that they announce. */
-static bool take_piece(struct link *l, const struct frame *frame)
+static bool take_piece(struct node_link *l, const struct frame *frame)
 {
 	const struct frame_piece *piece = &frame->piece;
 	size_t header = frame_entry_size(piece->entry_term, piece->size) - piece->size;
@@ -98,7 +98,7 @@ static bool take_piece(struct link *l, const struct frame *frame)
 }
 
 /* Returns false if a node does not send such a frame to one that it sends messages to. */
-static bool take_from_sender(struct link *l, const struct frame *frame)
+static bool take_from_sender(struct node_link *l, const struct frame *frame)
 {
 	const struct nodes_ops *ops = &l->nodes->options.ops;
 
@@ -121,7 +121,7 @@ static bool take_from_sender(struct link *l, const struct frame *frame)
 	}
 }
 
-static bool take_frame(struct link *l, const struct frame *frame)
+static bool take_frame(struct node_link *l, const struct frame *frame)
 {
 	if (frame->type == FRAME_ALIVE) {
 		l->node->has_clock = true;
@@ -133,7 +133,7 @@ static bool take_frame(struct link *l, const struct frame *frame)
 	return l->dial == NULL && take_from_sender(l, frame);
 }
 
-bool input_take(struct link *l)
+bool input_take(struct node_link *l)
 {
 	struct frame frame;
 	const char *error;
@@ -145,7 +145,7 @@ bool input_take(struct link *l)
 		case FRAME_NEED_MORE:
 			return true;
 		case FRAME_INVALID:
-			link_close(l, "%s", error);
+			node_link_close(l, "%s", error);
 			return false;
 		case FRAME_READY:
 			break;
@@ -153,7 +153,7 @@ bool input_take(struct link *l)
 		if (l->state != LINK_OPEN)
 			greet_take(l, &frame);
 		else if (!take_frame(l, &frame) && l->state != LINK_DEAD)
-			link_close(l, "it has sent a frame that does not belong here");
+			node_link_close(l, "it has sent a frame that does not belong here");
 		if (l->state != LINK_DEAD)
 			buf_consume(&l->in, size);
 	}

@@ -60,8 +60,8 @@ struct ask {
 };
 
 /* A connection. */
-struct link {
-	TAILQ_ENTRY(link) entry; /* of nodes->links, oldest first */
+struct node_link {
+	TAILQ_ENTRY(node_link) entry; /* of nodes->links, oldest first */
 	struct nodes *nodes;
 	struct node *node; /* NULL: a stranger */
 	struct dial *dial; /* NULL: the other node has made the connection */
@@ -91,14 +91,14 @@ struct link {
 	unsigned ask_count;
 };
 
-TAILQ_HEAD(link_list, link);
+TAILQ_HEAD(node_link_list, node_link);
 
 /* A connection that is made again when it breaks. */
 struct dial {
 	struct nodes *nodes;
 	struct node *node; /* NULL: nothing is to be connected */
 	enum frame_purpose purpose;
-	struct link *link; /* NULL: there is none */
+	struct node_link *link; /* NULL: there is none */
 	struct event *timer;
 	unsigned pause_ms;
 	struct resolving *resolving; /* the address is being looked up */
@@ -114,8 +114,8 @@ struct node {
 	bool is_member; /* otherwise it was admitted, and goes with its connection */
 	bool is_gone;	/* freed at the end of the turn */
 	struct dial dial;
-	struct link *receiver; /* messages from it; NULL: there is none */
-	struct link *reader;   /* its connection for pieces of a snapshot */
+	struct node_link *receiver; /* messages from it; NULL: there is none */
+	struct node_link *reader;   /* its connection for pieces of a snapshot */
 	struct range range;
 	struct buf small; /* encoded small messages */
 	bool has_output;
@@ -155,7 +155,7 @@ struct nodes {
 	char announce[MEMBERS_ADDRESS_SIZE];
 	struct event_base *base;
 	struct node_list nodes;
-	struct link_list links;
+	struct node_link_list links;
 	struct node_listener *listeners;
 	size_t listener_count;
 	bool is_accept_paused; /* no descriptors are left */
@@ -187,54 +187,55 @@ uint64_t nodes_random(struct nodes *nodes, uint64_t limit);
 
 /* Make a connection of a socket: one that was accepted, or for `dial`, one that is connected or
  * about to be. */
-struct link *link_new(struct nodes *nodes, int fd, struct dial *dial, const char *peer);
+struct node_link *node_link_new(struct nodes *nodes, int fd, struct dial *dial, const char *peer);
 /* The way is free for HELLO. */
-void link_greet(struct link *l);
+void node_link_greet(struct node_link *l);
 /* HELLO has been exchanged. */
-void link_open(struct link *l);
+void node_link_open(struct node_link *l);
 /* Write what there is, as far as the socket takes it. */
-void link_write(struct link *l);
+void node_link_write(struct node_link *l);
 /* Do more in the next turn. */
-void link_delay(struct link *l);
+void node_link_delay(struct node_link *l);
 /* A new turn has begun: continue what was delayed. */
-void link_resume(struct link *l);
+void node_link_resume(struct node_link *l);
 /* Close the connection. The text says why. */
-void link_close(struct link *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void node_link_close(struct node_link *l, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Free a connection that is closed. */
-void link_free(struct link *l);
-size_t link_memory(const struct link *l);
+void node_link_free(struct node_link *l);
+size_t node_link_memory(const struct node_link *l);
 
 /* nodes_greet.c */
 
 /* Say HELLO on a connection that this node has made. */
-void greet_send_hello(struct link *l);
+void greet_send_hello(struct node_link *l);
 /* The first frame has arrived. */
-void greet_take(struct link *l, const struct frame *frame);
+void greet_take(struct node_link *l, const struct frame *frame);
 /* Note and perhaps log that a stranger was turned away. */
-void greet_note_refusal(struct link *l, const char *reason);
+void greet_note_refusal(struct node_link *l, const char *reason);
 
 /* nodes_input.c */
 
 /* Handle the frames that are complete. Returns false if the connection was closed. */
-bool input_take(struct link *l);
+bool input_take(struct node_link *l);
 /* Returns the bytes to make room for. */
-size_t input_room(const struct link *l);
+size_t input_room(const struct node_link *l);
 
 /* nodes_output.c */
 
 /* Append at least one frame to the output, which is empty. Returns false if there is none. */
-bool output_fill(struct link *l);
-void output_put_alive(struct link *l);
+bool output_fill(struct node_link *l);
+void output_put_alive(struct node_link *l);
 
 /* nodes_base.c */
 
 /* The frames of a connection for a snapshot. Return false if the frame does not belong there. */
-bool base_take_request(struct link *l, const struct frame *frame);
-bool base_take_answer(struct link *l, const struct frame *frame);
+bool base_take_request(struct node_link *l, const struct frame *frame);
+bool base_take_answer(struct node_link *l, const struct frame *frame);
 /* Append an answer to the output. */
-bool base_fill(struct link *l);
+bool base_fill(struct node_link *l);
 /* The connection for fetching is open. */
-void base_ask(struct link *l);
+void base_ask(struct node_link *l);
 /* A heartbeat has passed: more may be sent. */
 void base_beat(struct nodes *nodes);
 /* A node goes, from which the snapshot may come. */

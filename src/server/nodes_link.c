@@ -24,14 +24,14 @@ static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
 
 /* Changes the state. Nothing else does. */
-static void set_state(struct link *l, enum link_state state)
+static void set_state(struct node_link *l, enum link_state state)
 {
 	assert(l->state != LINK_DEAD);
 	assert(state > l->state);
 	l->state = state;
 }
 
-static void watch_writable(struct link *l, bool on)
+static void watch_writable(struct node_link *l, bool on)
 {
 	if (on)
 		event_add(l->writable, NULL);
@@ -52,7 +52,7 @@ static void tune(int fd)
 }
 
 /* The socket is connected. */
-static void begin(struct link *l)
+static void begin(struct node_link *l)
 {
 	struct nodes *nodes = l->nodes;
 	int fd = l->transport.fd;
@@ -60,21 +60,21 @@ static void begin(struct link *l)
 
 	event_add(l->readable, NULL);
 	if (nodes->options.tls == NULL) {
-		link_greet(l);
+		node_link_greet(l);
 		return;
 	}
 	set_state(l, LINK_HANDSHAKE);
 	rc = l->dial != NULL ? tls_session_connect(&l->transport, fd, nodes->options.tls)
 			     : tls_session_init(&l->transport, fd, nodes->options.tls);
 	if (rc < 0)
-		link_close(l, "there is no memory for TLS");
+		node_link_close(l, "there is no memory for TLS");
 	else if (l->dial != NULL)
-		link_delay(l);
+		node_link_delay(l);
 }
 
-struct link *link_new(struct nodes *nodes, int fd, struct dial *dial, const char *peer)
+struct node_link *node_link_new(struct nodes *nodes, int fd, struct dial *dial, const char *peer)
 {
-	struct link *l = mem_zalloc(sizeof *l);
+	struct node_link *l = mem_zalloc(sizeof *l);
 
 	l->nodes = nodes;
 	l->dial = dial;
@@ -99,20 +99,20 @@ struct link *link_new(struct nodes *nodes, int fd, struct dial *dial, const char
 	return l;
 }
 
-void link_greet(struct link *l)
+void node_link_greet(struct node_link *l)
 {
 	set_state(l, LINK_GREETING);
 	if (l->dial != NULL)
 		greet_send_hello(l);
 }
 
-void link_open(struct link *l)
+void node_link_open(struct node_link *l)
 {
 	set_state(l, LINK_OPEN);
 }
 
 /* Tell the node that one of its connections is gone. */
-static void detach(struct link *l)
+static void detach(struct node_link *l)
 {
 	struct node *node = l->node;
 
@@ -133,7 +133,7 @@ static void detach(struct link *l)
 }
 
 /* A connection that cannot be made is tried again and again, so each reason is logged once. */
-static void log_end(struct link *l, bool was_open, const char *reason)
+static void log_end(struct node_link *l, bool was_open, const char *reason)
 {
 	struct node *node = l->node;
 
@@ -151,7 +151,7 @@ static void log_end(struct link *l, bool was_open, const char *reason)
 		    (unsigned long long)node->id, node->address, reason);
 }
 
-void link_close(struct link *l, const char *format, ...)
+void node_link_close(struct node_link *l, const char *format, ...)
 {
 	char reason[NODES_TEXT_SIZE];
 	bool was_open = l->state == LINK_OPEN;
@@ -179,7 +179,7 @@ void link_close(struct link *l, const char *format, ...)
 	nodes_arm_turn(l->nodes);
 }
 
-void link_free(struct link *l)
+void node_link_free(struct node_link *l)
 {
 	assert(l->state == LINK_DEAD);
 	TAILQ_REMOVE(&l->nodes->links, l, entry);
@@ -189,7 +189,7 @@ void link_free(struct link *l)
 	free(l);
 }
 
-size_t link_memory(const struct link *l)
+size_t node_link_memory(const struct node_link *l)
 {
 	return sizeof *l + l->in.cap + l->out.cap + l->entry_bytes.cap;
 }
@@ -198,7 +198,7 @@ size_t link_memory(const struct link *l)
  * Handshake
  */
 
-static void shake_hands(struct link *l)
+static void shake_hands(struct node_link *l)
 {
 	struct nodes *nodes = l->nodes;
 	int rc;
@@ -206,7 +206,7 @@ static void shake_hands(struct link *l)
 	if (nodes->handshakes_left == 0) {
 		/* Otherwise the event would come again in the same turn. */
 		event_del(l->readable);
-		link_delay(l);
+		node_link_delay(l);
 		return;
 	}
 	nodes->handshakes_left--;
@@ -217,16 +217,16 @@ static void shake_hands(struct link *l)
 	if (rc == TRANSPORT_WANT_READ || rc == TRANSPORT_WANT_WRITE)
 		return;
 	if (rc != 0) {
-		link_close(l, "TLS handshake failed: %s", transport_error(&l->transport));
+		node_link_close(l, "TLS handshake failed: %s", transport_error(&l->transport));
 		return;
 	}
-	link_greet(l);
+	node_link_greet(l);
 	/* The first frame may have arrived together with the end of the handshake. */
 	if (l->state != LINK_DEAD)
-		link_delay(l);
+		node_link_delay(l);
 }
 
-static void finish_connecting(struct link *l)
+static void finish_connecting(struct node_link *l)
 {
 	int error = 0;
 	socklen_t len = sizeof error;
@@ -234,7 +234,7 @@ static void finish_connecting(struct link *l)
 	if (getsockopt(l->transport.fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (error != 0) {
-		link_close(l, "%s", strerror(error));
+		node_link_close(l, "%s", strerror(error));
 		return;
 	}
 	watch_writable(l, false);
@@ -247,7 +247,7 @@ static void finish_connecting(struct link *l)
 
 /* Count bytes against what the connection may move in a turn. Few bytes do not count, because the
  * next turn comes at once if some do. */
-static void count(struct link *l, size_t *left, size_t bytes)
+static void count(struct node_link *l, size_t *left, size_t bytes)
 {
 	if (bytes < COUNTED_BYTES)
 		return;
@@ -256,7 +256,7 @@ static void count(struct link *l, size_t *left, size_t bytes)
 }
 
 /* Read what has arrived, up to a limit, and handle the frames that are complete. */
-static void read_bytes(struct link *l)
+static void read_bytes(struct node_link *l)
 {
 	while (l->state != LINK_DEAD && l->read_left != 0) {
 		size_t room = input_room(l);
@@ -273,9 +273,9 @@ static void read_bytes(struct link *l)
 			return;
 		}
 		if (n <= 0) {
-			link_close(l, "%s",
-				   n == 0 ? "the other node has closed it"
-					  : transport_error(&l->transport));
+			node_link_close(l, "%s",
+					n == 0 ? "the other node has closed it"
+					       : transport_error(&l->transport));
 			return;
 		}
 		buf_commit(&l->in, (size_t)n);
@@ -287,10 +287,10 @@ static void read_bytes(struct link *l)
 			return;
 	}
 	if (l->state != LINK_DEAD && l->transport.has_more)
-		link_delay(l);
+		node_link_delay(l);
 }
 
-void link_write(struct link *l)
+void node_link_write(struct node_link *l)
 {
 	while (l->state == LINK_GREETING || l->state == LINK_OPEN) {
 		struct iovec piece;
@@ -298,7 +298,7 @@ void link_write(struct link *l)
 
 		/* The output may get a mebibyte more. */
 		if (l->out.len == 0 && l->write_left < NODES_TURN_BYTES / 2) {
-			link_delay(l);
+			node_link_delay(l);
 			break;
 		}
 		if (l->out.len == 0 && !output_fill(l))
@@ -310,7 +310,7 @@ void link_write(struct link *l)
 			return;
 		}
 		if (n < 0) {
-			link_close(l, "%s", transport_error(&l->transport));
+			node_link_close(l, "%s", transport_error(&l->transport));
 			return;
 		}
 		buf_consume(&l->out, (size_t)n);
@@ -328,7 +328,7 @@ void link_write(struct link *l)
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct link *l = arg;
+	struct node_link *l = arg;
 
 	(void)fd;
 	(void)what;
@@ -340,7 +340,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct link *l = arg;
+	struct node_link *l = arg;
 
 	(void)fd;
 	(void)what;
@@ -356,17 +356,17 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 		l->reads_on_write = false;
 		read_bytes(l);
 	}
-	link_write(l);
+	node_link_write(l);
 }
 
-void link_delay(struct link *l)
+void node_link_delay(struct node_link *l)
 {
 	assert(l->state != LINK_DEAD);
 	l->is_delayed = true;
 	nodes_arm_turn(l->nodes);
 }
 
-void link_resume(struct link *l)
+void node_link_resume(struct node_link *l)
 {
 	l->read_left = l->write_left = NODES_TURN_BYTES;
 	if (l->state == LINK_DEAD || !l->is_delayed)
@@ -378,5 +378,5 @@ void link_resume(struct link *l)
 	}
 	if (l->transport.has_more)
 		read_bytes(l);
-	link_write(l);
+	node_link_write(l);
 }

@@ -9,7 +9,7 @@
 #include "sys/clock.h"
 #include "util/minmax.h"
 
-void output_put_alive(struct link *l)
+void output_put_alive(struct node_link *l)
 {
 	const struct frame frame = { .type = FRAME_ALIVE, .wall_us = clock_wall_us() };
 
@@ -30,7 +30,7 @@ static uint64_t last_term(struct qless_str entries, uint64_t count, uint64_t ter
 }
 
 /* Append a piece of the next entry. Returns false if there is none. */
-static bool put_piece(struct link *l)
+static bool put_piece(struct node_link *l)
 {
 	const struct nodes_ops *ops = &l->nodes->options.ops;
 	struct range *r = &l->node->range;
@@ -65,7 +65,7 @@ static bool put_piece(struct link *l)
 }
 
 /* Append the next entries. Returns false if there are none. */
-static bool put_entries(struct link *l)
+static bool put_entries(struct node_link *l)
 {
 	const struct nodes_ops *ops = &l->nodes->options.ops;
 	struct range *r = &l->node->range;
@@ -93,7 +93,7 @@ static bool put_entries(struct link *l)
 }
 
 /* Append the heartbeat that leaves between two pieces. */
-static void put_beat(struct link *l)
+static void put_beat(struct node_link *l)
 {
 	struct range *r = &l->node->range;
 	struct frame frame = { .type = FRAME_MESSAGE, .term = r->term };
@@ -103,7 +103,7 @@ static void put_beat(struct link *l)
 	range_note_beat(r);
 }
 
-bool output_fill(struct link *l)
+bool output_fill(struct node_link *l)
 {
 	struct node *node = l->node;
 
