@@ -92,6 +92,8 @@ void journal_close(struct journal *j, struct buf *ret_error)
 		return;
 	if (j->segment.fd >= 0)
 		close_log(j, ret_error);
+	if (j->group != NULL)
+		journal_give_up_install(j);
 	segment_leave(&j->segment, j->io);
 	rewriter_free(j->rewriter);
 	helper_free(j->helper);

@@ -168,3 +168,26 @@ int journal_read_entries(struct journal *j, uint64_t first, uint64_t last, size_
 	set_payloads(to);
 	return rc < 0 ? rc : (int)min_u64(to->count, INT32_MAX);
 }
+
+int journal_read_payload(struct journal *j, uint64_t index, size_t offset, size_t max_bytes,
+			 struct buf *out, size_t *ret_size)
+{
+	const struct cached_entry *cached = entry_cache_get(&j->group->cache, index);
+	struct journal_entries one = { 0 };
+	struct qless_str payload = STR("");
+	int rc = 1;
+
+	if (cached != NULL)
+		payload = str_make(cached->bytes, cached->len);
+	else
+		rc = journal_read_entries(j, index, index, 0, &one);
+	if (rc == 1 && cached == NULL)
+		payload = one.all[0].payload;
+	*ret_size = payload.len;
+	offset = (size_t)min_u64(offset, payload.len);
+	if (rc == 1)
+		buf_append(out, payload.ptr + offset,
+			   (size_t)min_u64(max_bytes, payload.len - offset));
+	journal_entries_done(&one);
+	return rc == 1 ? 0 : rc == 0 ? -ENOENT : rc;
+}

@@ -2,6 +2,7 @@
  * What the journal keeps for the log of a group. For this folder only.
  *
  *	entries.c		appending, replacing and reading entries
+ *	install.c		snapshots from other nodes
  *	journal_group.c		the beginning of a group, its vote, and figures
  *	recover_group.c		what recovery does first
  */
@@ -9,12 +10,14 @@
 #define JOURNAL_GROUP_INT_H
 
 #include "journal/entry_cache.h"
+#include "journal/install.h"
 #include "journal/journal_group.h"
 #include "journal/log_index.h"
 #include "journal/vote.h"
 
 struct journal;
 struct disk_task;
+struct manifest;
 
 struct group_log {
 	struct vote vote;	 /* stored, or to be stored */
@@ -26,6 +29,7 @@ struct group_log {
 	/* The term of the last entry of the current segment. 0: the next entry needs a record of
 	 * its term, because a new segment may begin before it. */
 	uint64_t term;
+	struct install install;
 	uint64_t replaces; /* the segment that is being made replaces entries from here; 0: none */
 };
 
@@ -39,6 +43,11 @@ void group_log_free(struct group_log *g);
 bool group_wants_vote(const struct journal *j);
 void group_start_vote(struct journal *j);
 void group_finish_vote(struct journal *j, const struct disk_task *task);
+/* Make a manifest current that has no segment yet, with a new one after `sequence`, and remove all
+ * other files. Waits for the disk. *ret_unclear is set if the new manifest may be current although
+ * that failed. */
+int group_begin_log(struct journal *j, struct manifest *fresh, uint64_t sequence,
+		    bool *ret_unclear);
 /* A new segment is current. */
 void group_begin_segment(struct journal *j);
 /* Choose the segments that stay when the snapshot of the rewrite becomes current. */

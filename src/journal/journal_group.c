@@ -28,6 +28,7 @@ static struct group_log *new_group(const struct vote *vote)
 	g->stored_counter = vote->counter;
 	g->keep_from = UINT64_MAX;
 	log_index_init(&g->index);
+	install_init(&g->install);
 	return g;
 }
 
@@ -37,6 +38,7 @@ void group_log_free(struct group_log *g)
 		return;
 	log_index_done(&g->index);
 	entry_cache_done(&g->cache);
+	base_check_done(&g->install.check);
 	free(g);
 }
 
@@ -68,6 +70,7 @@ int group_log_open(struct journal *j, const unsigned char group[JOURNAL_GROUP_ID
 	log_index_init(index);
 	j->group->commit = commit;
 	j->options.sync = JOURNAL_SYNC_ALWAYS;
+	install_clean_up(j);
 	return 0;
 }
 
@@ -94,10 +97,9 @@ static int write_base(struct journal *j, struct qless_str members, uint64_t numb
 	return base_finish(&w, ret_bytes);
 }
 
-/* Make a manifest current that belongs to the group, with a new segment. */
-static int begin_log(struct journal *j, struct manifest *fresh)
+int group_begin_log(struct journal *j, struct manifest *fresh, uint64_t sequence, bool *ret_unclear)
 {
-	struct disk_create create = rotate_describe(j, j->log.last + 1);
+	struct disk_create create = rotate_describe(j, sequence + 1);
 	struct disk_task *task = &j->task;
 	struct manifest old;
 	int rc;
@@ -106,15 +108,17 @@ static int begin_log(struct journal *j, struct manifest *fresh)
 	disk_task_init_begin(task, &create, fresh);
 	helper_run(j->helper, task);
 	rc = task->result.rc;
+	*ret_unclear = task->result.is_unclear;
 	if (rc == 0) {
 		j->salt = create.header.salt;
+		j->group->term = 0;
 		manifest_copy(&old, &j->files.manifest);
 		task_put_in_force(j);
 		sweep(&(struct sweep_options){ .io = j->io,
 					       .dir = j->options.dir,
 					       .current = &j->files.manifest,
 					       .obsolete = &old,
-					       .sequence = j->log.last });
+					       .sequence = sequence });
 		manifest_done(&old);
 	}
 	disk_task_done(task, j->io);
@@ -141,6 +145,7 @@ static int begin_files(struct journal *j, struct qless_str members)
 	struct record_group head = { FIRST_TERM, j->log.last, members };
 	struct manifest fresh = { .has_group = true };
 	uint64_t base_bytes = 0;
+	bool is_unclear;
 	int rc = 0;
 
 	memcpy(fresh.group, j->group->vote.identity.group, sizeof fresh.group);
@@ -151,7 +156,7 @@ static int begin_files(struct journal *j, struct qless_str members)
 		log_index_set_base(&j->group->index, j->log.last, &head);
 	}
 	if (rc == 0)
-		rc = begin_log(j, &fresh);
+		rc = group_begin_log(j, &fresh, j->log.last, &is_unclear);
 	manifest_done(&fresh);
 	if (rc < 0)
 		return rc;

@@ -16,12 +16,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "journal/record.h"
 #include "util/buf.h"
 #include "util/str.h"
 
 struct journal;
+struct recovery_target;
 
 #define JOURNAL_GROUP_ID_BYTES ((size_t)16)
 
@@ -117,6 +119,10 @@ struct journal_entries {
  * `first` yet, -ENOENT if it is no longer there, or another negative errno. */
 int journal_read_entries(struct journal *j, uint64_t first, uint64_t last, size_t max_bytes,
 			 struct journal_entries *to);
+/* Append the bytes of a payload from `offset` on, up to `max_bytes`. *ret_size is the size of all
+ * of it. Returns 0, or a negative errno as above. */
+int journal_read_payload(struct journal *j, uint64_t index, size_t offset, size_t max_bytes,
+			 struct buf *out, size_t *ret_size);
 void journal_entries_done(struct journal_entries *entries);
 
 /* ---- the vote ---- */
@@ -132,5 +138,44 @@ bool journal_is_vote_stored(const struct journal *j);
 /* The next snapshots leave the entries from `index` on in the log. UINT64_MAX, as at the start:
  * those that the snapshot covers are not needed. */
 void journal_keep_from(struct journal *j, uint64_t index);
+
+/* The current snapshot, for another node. The file can be read until it is closed, whatever becomes
+ * current meanwhile. */
+struct journal_base_file {
+	int fd; /* -1: it is closed */
+	uint64_t size;
+	uint64_t salt; /* no other snapshot has it */
+	uint64_t index, term, members_index;
+	struct buf members;
+};
+
+/* Open the current snapshot. Returns 0, -ENOENT if there is none, or another negative errno. The
+ * caller closes it in either case. */
+int journal_open_base(struct journal *j, struct journal_base_file *ret_file);
+/* Read bytes of it. Returns their number, or a negative errno. */
+ssize_t journal_read_base(struct journal *j, const struct journal_base_file *file, void *to,
+			  size_t len, uint64_t offset);
+void journal_close_base(struct journal *j, struct journal_base_file *file);
+
+/* Receive a snapshot from another node: begin, pass its bytes in order, and finish.
+ *
+ * Beginning gives up an earlier snapshot, unless it has the same size and salt. Then it goes on at
+ * *ret_offset. A failure of a piece means that the snapshot should be given up; -EBADMSG says that
+ * it is damaged. All calls wait for the disk now and then.
+ *
+ * Finishing puts the snapshot in the place of the log, which has no entries after that. The last
+ * index, the durable one and the commit index become that of the snapshot. The owner drops its
+ * state and calls journal_load_state(). Returns 0, or a negative errno with a line in `ret_error`,
+ * and the log is as before. -EALREADY without a line: the log has what the snapshot covers. */
+int journal_begin_install(struct journal *j, uint64_t size, uint64_t salt, uint64_t *ret_offset);
+int journal_install_piece(struct journal *j, struct qless_str bytes);
+int journal_finish_install(struct journal *j, struct buf *ret_error);
+/* No-op if no snapshot is being received. */
+void journal_give_up_install(struct journal *j);
+
+/* Load the state as of an entry that is durable and committed, or of the snapshot, into an empty
+ * state. Returns 0, or a negative errno with a line in `ret_error`. */
+int journal_load_state(struct journal *j, uint64_t index, const struct recovery_target *target,
+		       struct buf *ret_error);
 
 #endif

@@ -133,13 +133,6 @@ void log_index_note_written(struct log_index *ix, uint64_t last, uint64_t offset
 	current->last = last;
 }
 
-void log_index_note_dead(struct log_index *ix, uint64_t index)
-{
-	struct log_segment *current = &ix->segments[ix->segment_count - 1];
-
-	current->last = max_u64(current->last, index);
-}
-
 /* Forget the first `count` segments. */
 static void forget(struct log_index *ix, size_t count)
 {
@@ -197,7 +190,7 @@ uint64_t log_index_first_needed(const struct log_index *ix, uint64_t covered, ui
 	size_t i = 0;
 
 	*ret_bytes = 0;
-	for (; i + 1 < ix->segment_count && ix->segments[i].last <= covered; i++)
+	for (; i + 1 < ix->segment_count && ix->segments[i].end <= covered + 1; i++)
 		*ret_bytes += ix->segments[i].bytes;
 	return ix->segments[i].number;
 }

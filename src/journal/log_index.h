@@ -20,7 +20,7 @@ struct log_segment {
 	uint64_t number; /* of the file */
 	uint64_t salt;
 	uint64_t first; /* index of its first entry */
-	uint64_t last;	/* the highest index that it ever had; first - 1 if it has none */
+	uint64_t last;	/* index of the last entry that was written; first - 1: there is none */
 	uint64_t end;	/* entries from here on were replaced, or are in a later segment */
 	uint64_t bytes; /* its size, once it has ended */
 };
@@ -79,8 +79,6 @@ void log_index_add(struct log_index *ix, uint64_t term, enum record_type type,
 /* The current segment has the entries up to `last` from now on. The first of those that are new
  * begins at `offset`, or marks before it do. */
 void log_index_note_written(struct log_index *ix, uint64_t last, uint64_t offset);
-/* The current segment has an entry with that index, which a later segment replaces. */
-void log_index_note_dead(struct log_index *ix, uint64_t index);
 /* Forget the segments before the one with that number, and the entries that are only there. */
 void log_index_forget_segments(struct log_index *ix, uint64_t number);
 /* Forget everything but the base. */

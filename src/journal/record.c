@@ -133,8 +133,9 @@
  * Marks do not vouch for an entry by calling it committed: a majority may have it, and not this
  * disk.
  *
- * A segment is removed when a snapshot covers all its numbers, dead ones included. Otherwise a
- * removal that a crash has undone would look like records after the end of the log.
+ * A crash may undo the removal of a segment, whose dead entries may have numbers after the end of
+ * the log. So the number of a file tells whether a segment that no manifest names is newer than the
+ * log: see stray.h.
  *
  *
  * Versions

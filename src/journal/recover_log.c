@@ -171,21 +171,23 @@ static int take_entry(struct recovery_job *job, const struct reader *reader,
 static int take_group_record(struct recovery_job *job, const struct reader *reader,
 			     const struct record *record, uint64_t bound)
 {
-	bool is_entry = record_is_entry(record->type);
-
 	if (record->sequence > job->r->manifest.base_sequence)
 		recovery_visit(job, reader, record);
 	job->r->sealed = false;
 	if (record->type == RECORD_TERM)
 		return take_term(job, reader, record);
-	if (!is_entry)
+	if (!record_is_entry(record->type))
 		return take_mark(job, reader, record);
-	if (record->sequence < bound)
-		return take_entry(job, reader, record);
-	/* Later segments know that the number was there. */
-	if (job->target->index != NULL)
-		log_index_note_dead(job->target->index, record->sequence);
-	return 0;
+	return record->sequence < bound ? take_entry(job, reader, record) : 0;
+}
+
+/* Whether a record is the last one up to a limit that is committed. Nothing after it is read,
+ * because the log may be in use: bytes are being written there. */
+static bool is_last_wanted(const struct recovery_job *job, const struct record *record,
+			   uint64_t bound)
+{
+	return job->bounds != NULL && job->limit->is_committed && record_is_entry(record->type) &&
+	       record->sequence == job->limit->sequence && record->sequence < bound;
 }
 
 /* Replay one log segment, from the record with sequence number *expected on. */
@@ -221,6 +223,10 @@ static int replay_records(struct recovery_job *job, struct reader *reader, uint6
 		if (rc < 0)
 			return rc;
 		*expected = record_next_sequence(&record, reader->header.format);
+		if (is_last_wanted(job, &record, bound)) {
+			job->r->limited = true;
+			return 0;
+		}
 	}
 	if (rc == -EBADMSG)
 		return handle_damage(job, reader, *expected, is_last);

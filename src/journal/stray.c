@@ -63,7 +63,16 @@ static void examine_base(struct stray *stray, const struct reader *reader, uint6
 	stray->first = stray->last = reader->header.sequence;
 }
 
-static void examine_segment(struct stray *stray, struct reader *reader, uint64_t sequence)
+/* Whether a segment holds something that comes after the end of the log. `highest` is the number of
+ * its last record. */
+static bool is_newer(const struct reader *reader, uint64_t highest, const struct stray_log *log)
+{
+	if (reader->header.format == RECORD_FORMAT_GROUP)
+		return highest > 0 && reader->header.number > log->number;
+	return highest > log->sequence;
+}
+
+static void examine_segment(struct stray *stray, struct reader *reader, const struct stray_log *log)
 {
 	uint64_t expected = reader->header.sequence, highest = 0;
 	struct record_damage damage = { 0 };
@@ -71,14 +80,14 @@ static void examine_segment(struct stray *stray, struct reader *reader, uint64_t
 	int rc;
 
 	while ((rc = reader_next(reader, &record)) == 1) {
-		if (record.type != RECORD_MARK)
+		if (record.type != RECORD_MARK && record.type != RECORD_TERM)
 			highest = record.sequence;
 		expected = record_next_sequence(&record, reader->header.format);
 	}
 	if (rc == -EBADMSG)
 		rc = reader_examine(reader, expected, &damage);
 	highest = max_u64(highest, damage.highest);
-	if (highest > sequence) {
+	if (is_newer(reader, highest, log)) {
 		stray->kind = STRAY_NEWER;
 		stray->first = reader->header.sequence;
 		stray->last = highest;
@@ -88,7 +97,7 @@ static void examine_segment(struct stray *stray, struct reader *reader, uint64_t
 }
 
 void stray_examine(struct stray *ret_stray, const struct journal_io *io, const char *dir,
-		   bool is_base, uint64_t number, uint64_t sequence)
+		   bool is_base, uint64_t number, const struct stray_log *log)
 {
 	struct buf ignored = BUF_INIT(BUF_NO_MAX);
 	char path[JOURNAL_PATH_MAX];
@@ -105,9 +114,9 @@ void stray_examine(struct stray *ret_stray, const struct journal_io *io, const c
 			ret_stray->kind = STRAY_UNKNOWN;
 	} else {
 		if (is_base)
-			examine_base(ret_stray, &reader, sequence);
+			examine_base(ret_stray, &reader, log->sequence);
 		else
-			examine_segment(ret_stray, &reader, sequence);
+			examine_segment(ret_stray, &reader, log);
 		reader_close(&reader);
 	}
 	buf_done(&ignored);

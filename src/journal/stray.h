@@ -26,9 +26,16 @@ struct stray {
 	uint64_t first, last; /* NEWER: sequence numbers of its records */
 };
 
-/* Find out what a file holds, if the log ends with the record `sequence`. A snapshot that is not
- * complete counts as old, because nobody can load it. */
+/* What is in the log. */
+struct stray_log {
+	uint64_t sequence; /* of its last record */
+	uint64_t number;   /* of its last segment */
+};
+
+/* Find out what a file holds. A snapshot that is not complete counts as old, because nobody can
+ * load it. In a group, segments that were removed may have replaced records with high numbers. So a
+ * segment of a group is newer if it was made after the last one of the log. */
 void stray_examine(struct stray *ret_stray, const struct journal_io *io, const char *dir,
-		   bool is_base, uint64_t number, uint64_t sequence);
+		   bool is_base, uint64_t number, const struct stray_log *log);
 
 #endif

@@ -129,8 +129,16 @@ static const char *next_name(const struct look *look, size_t *at)
 	return name;
 }
 
+static struct stray_log describe_log(const struct sweep_options *o)
+{
+	const struct manifest *m = o->current;
+
+	return (struct stray_log){ o->sequence, m->log_count > 0 ? m->logs[m->log_count - 1] : 0 };
+}
+
 int sweep_find_newer(const struct sweep_options *options, struct stray *ret_stray)
 {
+	struct stray_log log = describe_log(options);
 	struct look look;
 	struct kept kept;
 	const char *name;
@@ -145,8 +153,7 @@ int sweep_find_newer(const struct sweep_options *options, struct stray *ret_stra
 		if (!journal_parse_name(name, &is_base, &number) || is_base ||
 		    is_obsolete(&look, is_base, number))
 			continue;
-		stray_examine(&stray, options->io, options->dir, is_base, number,
-			      options->sequence);
+		stray_examine(&stray, options->io, options->dir, is_base, number, &log);
 		if (stray.kind != STRAY_NEWER || number > ret_stray->number)
 			continue;
 		*ret_stray = stray;
@@ -223,13 +230,14 @@ int sweep_set_aside(const struct journal_io *io, const char *dir, const char *na
 static void handle(const struct look *look, const char *name)
 {
 	const struct sweep_options *o = look->options;
+	struct stray_log log = describe_log(o);
 	char path[JOURNAL_PATH_MAX];
 	struct stray stray;
 	uint64_t number;
 	bool is_base;
 
 	if (journal_parse_name(name, &is_base, &number) && !is_obsolete(look, is_base, number)) {
-		stray_examine(&stray, o->io, o->dir, is_base, number, o->sequence);
+		stray_examine(&stray, o->io, o->dir, is_base, number, &log);
 		if (stray.kind != STRAY_OLD && o->orphans != NULL)
 			sweep_set_aside(o->io, o->dir, name, o->orphans);
 		if (stray.kind != STRAY_OLD)

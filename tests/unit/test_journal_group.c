@@ -682,23 +682,54 @@ static void segments_stay_while_their_entries_are_needed(void)
 	group_expect_recovered(&t, "gone");
 }
 
-/* If it was removed and a crash has undone that, its last entries would look like newer ones. */
-static void a_segment_stays_while_it_has_replaced_entries_after_the_snapshot(void)
+/* Its last entries have numbers after the end of the log. */
+static void a_segment_that_comes_back_with_replaced_entries_is_removed_again(void)
 {
+	struct buf segment = BUF_INIT(BUF_NO_MAX);
+	int file;
+
 	group_must_begin(&t);
 	append(10);
 	TEST_ASSERT_EQUAL_INT(0, group_replace(&t, 5));
 	t.term = 2;
 	append(3);
 	commit_all();
+	buf_append_str(&segment, buf_str(disk_file(&t.disk, "log-00000002")));
 	rewrite();
 	TEST_ASSERT_EQUAL_UINT64(7, journal_get_base(t.journal).index);
-	TEST_ASSERT_NOT_NULL(disk_file(&t.disk, "log-00000002"));
-	append(20);
-	commit_all();
-	rewrite();
 	TEST_ASSERT_NULL(disk_file(&t.disk, "log-00000002"));
 	expect_all("live");
+	group_kill(&t, DISK_KEEP_SYNCED, &rng);
+	file = disk_new_file(&t.disk);
+	t.disk.files[file].now = segment;
+	disk_add_name(t.disk.names, "log-00000002", file);
+	group_must_open(&t);
+	TEST_ASSERT_NULL(disk_file(&t.disk, "log-00000002"));
+	group_expect_recovered(&t, "with an old file");
+}
+
+/* The manifest is an old one: the disk lost the last change of it. */
+static void a_log_whose_last_replacement_is_not_in_the_manifest_is_refused(void)
+{
+	struct buf old = BUF_INIT(BUF_NO_MAX);
+	struct buf *manifest;
+
+	group_must_begin(&t);
+	append(10);
+	buf_append_str(&old, buf_str(disk_file(&t.disk, MANIFEST_NAME)));
+	TEST_ASSERT_EQUAL_INT(0, group_replace(&t, 5));
+	t.term = 2;
+	append(3);
+	group_kill(&t, DISK_KEEP_SYNCED, &rng);
+	manifest = disk_file(&t.disk, MANIFEST_NAME);
+	buf_clear(manifest);
+	buf_append_str(manifest, buf_str(&old));
+	buf_done(&old);
+	TEST_ASSERT_EQUAL_INT(-EBADMSG, group_open(&t));
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(buf_cstr(&t.error),
+					    "it does not name log-00000003, which has records from "
+					    "sequence 5 to 7, and the log ends with sequence 11"),
+				     buf_cstr(&t.error));
 }
 
 static void a_group_without_a_way_to_read_its_files_makes_no_snapshots(void)
@@ -757,7 +788,8 @@ int main(int argc, char **argv)
 	RUN(a_snapshot_waits_until_its_entries_are_committed);
 	RUN(a_snapshot_that_waits_leaves_out_a_tail_that_is_replaced);
 	RUN(segments_stay_while_their_entries_are_needed);
-	RUN(a_segment_stays_while_it_has_replaced_entries_after_the_snapshot);
+	RUN(a_segment_that_comes_back_with_replaced_entries_is_removed_again);
+	RUN(a_log_whose_last_replacement_is_not_in_the_manifest_is_refused);
 	RUN(a_group_without_a_way_to_read_its_files_makes_no_snapshots);
 	RUN(the_sync_policy_of_a_group_does_not_change);
 	return UNIT_RESULT();
