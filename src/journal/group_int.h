@@ -1,5 +1,5 @@
 /*
- * What the journal keeps for the log of a group. For this folder only.
+ * The state that the journal keeps for the log of a group. For this folder only.
  *
  *	entries.c		appending, replacing and reading entries
  *	install.c		snapshots from other nodes

@@ -1,6 +1,6 @@
 /*
- * What the log of a group has in its files: which segment holds which entries, their terms, and
- * the entries that are not operations. Pure.
+ * An index of the log of a group: which segment holds which entries, their terms, and the entries
+ * that are not operations. Pure.
  *
  * Recovery fills it, and the journal continues it. A segment that begins with a number that is
  * there already replaces all entries from there on: see record.c.

@@ -74,8 +74,8 @@ struct recovery {
 	uint64_t base_bytes;
 	int64_t base_us; /* when the snapshot was made; 0: there is none */
 	uint64_t log_bytes;
-	/* Of the last record that was applied. The log of a group may have more entries, which are
-	 * not known to be committed and were not applied. */
+	/* The number of the last record that was applied. The log of a group may have more
+	 * entries, which are not known to be committed and were not applied. */
 	uint64_t last_sequence;
 	uint64_t log_end; /* sequence number after the last record of the log, or of the limit */
 	uint64_t records;

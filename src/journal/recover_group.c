@@ -1,6 +1,6 @@
 /*
- * What recovery finds out about the log of a group before it applies records: which entries are
- * replaced by a later segment, and up to where they are committed. record.c has the rules.
+ * A survey of the log of a group, before recovery applies its records: which entries are replaced
+ * by a later segment, and which are committed. record.c has the rules.
  */
 #include "journal/recover_int.h"
 

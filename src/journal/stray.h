@@ -26,7 +26,7 @@ struct stray {
 	uint64_t first, last; /* NEWER: sequence numbers of its records */
 };
 
-/* What is in the log. */
+/* The end of the log. */
 struct stray_log {
 	uint64_t sequence; /* of its last record */
 	uint64_t number;   /* of its last segment */
