@@ -213,16 +213,17 @@ enum qless_state {
 };
 
 /* The limits of every engine (QLESS_ELIMIT). struct qless_limits starts with these values. */
-#define QLESS_MAX_NAME_BYTES   ((size_t)64 * 1024)
-#define QLESS_MAX_TEXT_BYTES   ((size_t)512 * 1024 * 1024)
-#define QLESS_MAX_TAGS	       ((size_t)1024 * 1024)
-#define QLESS_MAX_DEPENDENCIES ((size_t)1024 * 1024)
-#define QLESS_MAX_DEPENDENTS   ((size_t)1000 * 1000 * 1000)
-#define QLESS_MAX_STEPS	       SIZE_MAX
-#define QLESS_MAX_LIMITS       ((size_t)64)
-#define QLESS_MAX_META_FIELDS  ((size_t)1024 * 1024)
-#define QLESS_MAX_JOBS	       ((size_t)1000 * 1000 * 1000)
-#define QLESS_MAX_JOB_BYTES    SIZE_MAX
+#define QLESS_MAX_NAME_BYTES	((size_t)64 * 1024)
+#define QLESS_MAX_TEXT_BYTES	((size_t)512 * 1024 * 1024)
+#define QLESS_MAX_TAGS		((size_t)1024 * 1024)
+#define QLESS_MAX_DEPENDENCIES	((size_t)1024 * 1024)
+#define QLESS_MAX_DEPENDENTS	((size_t)1000 * 1000 * 1000)
+#define QLESS_MAX_STEPS		SIZE_MAX
+#define QLESS_MAX_LIMITS	((size_t)64)
+#define QLESS_MAX_CLASS_INDEXES ((size_t)1024 * 1024)
+#define QLESS_MAX_META_FIELDS	((size_t)1024 * 1024)
+#define QLESS_MAX_JOBS		((size_t)1000 * 1000 * 1000)
+#define QLESS_MAX_JOB_BYTES	SIZE_MAX
 
 struct qless;
 struct qless_job;   /* read with qless_job_read() and its companions */
@@ -298,16 +299,17 @@ struct qless_limits {
 	size_t max_name_bytes;
 	/* Bytes of data, a message, a log item or the value of an option [max-data-size]. */
 	size_t max_data_bytes;
-	size_t max_tags;	 /* of one job [max-tags] */
-	size_t max_job_bytes;	 /* of tags and history of one job together [max-job-size] */
-	size_t max_dependencies; /* of one job, or of all jobs of a call [max-dependencies] */
-	size_t max_jobs;	 /* in one call, and tags of all its jobs [max-jobs-per-call] */
-	size_t max_dependents;	 /* jobs that depend on one job [max-dependents] */
-	size_t max_limits;	 /* that one job names [max-limits-per-job] */
-	size_t max_result_bytes; /* of a result, or of the text of an error [max-result-size] */
-	size_t max_note_bytes;	 /* of the note of a progress, or of a node [max-note-size] */
-	size_t max_meta_fields;	 /* of one job [max-meta-fields] */
-	size_t max_meta_bytes;	 /* of names and values of the fields of one job [max-meta-size] */
+	size_t max_tags;	  /* of one job [max-tags] */
+	size_t max_job_bytes;	  /* of tags and history of one job together [max-job-size] */
+	size_t max_dependencies;  /* of one job, or of all jobs of a call [max-dependencies] */
+	size_t max_jobs;	  /* in one call, and tags of all its jobs [max-jobs-per-call] */
+	size_t max_dependents;	  /* jobs that depend on one job [max-dependents] */
+	size_t max_limits;	  /* that one job names [max-limits-per-job] */
+	size_t max_class_indexes; /* see qless_prepare_class() [max-class-indexes] */
+	size_t max_result_bytes;  /* of a result, or of the text of an error [max-result-size] */
+	size_t max_note_bytes;	  /* of the note of a progress, or of a node [max-note-size] */
+	size_t max_meta_fields;	  /* of one job [max-meta-fields] */
+	size_t max_meta_bytes;	  /* of names and values of the fields of one job [max-meta-size] */
 	/* Dependencies that qless_check_circle() follows [max-dependency-steps]. */
 	size_t max_dependency_steps;
 };
@@ -669,6 +671,44 @@ uint64_t qless_share_looks(struct qless *q, uint64_t looks);
 QLESS_CHECK int qless_pop_steps(struct qless *q, double now, struct qless_str queue,
 				struct qless_str worker, int64_t count, uint64_t steps,
 				struct qless_jobs *ret_jobs);
+
+/* Pops of the jobs of one class. They leave the others alone, and are as fast with a million of
+ * them ahead. A null pointer as class is any class.
+ *
+ * Locks that expired are treated whatever the class of their jobs. A job that is taken away waits,
+ * and is handed out by its priority. A call looks after a limited number of expired locks and of
+ * jobs that are due. If there are more, the queue wakes. So as long as the class is poppable, the
+ * next pop may find something. */
+QLESS_CHECK int qless_pop_class_some(struct qless *q, double now, struct qless_str queue,
+				     struct qless_str worker, struct qless_str klass, int64_t count,
+				     struct qless_jobs *ret_jobs, bool *ret_is_stopped,
+				     uint64_t *ret_steps);
+QLESS_CHECK int qless_pop_class_steps(struct qless *q, double now, struct qless_str queue,
+				      struct qless_str worker, struct qless_str klass,
+				      int64_t count, uint64_t steps, struct qless_jobs *ret_jobs);
+/* Go on to make the index that a pop of that class needs, in little time: looks at *left jobs at
+ * most, and takes them off *left. Returns false if the index is not ready. The queue wakes when a
+ * caller that can wait should call again. A pop makes what is missing. Calls are not recorded,
+ * because indexes are no part of the state.
+ *
+ * A queue has indexes of up to 64 classes, and all queues together [max-class-indexes]. If there
+ * are more classes, they take turns. While callers wait for their turns, making indexes takes about
+ * a tenth of the time. */
+bool qless_prepare_class(struct qless *q, double now, struct qless_str queue,
+			 struct qless_str klass, bool can_wait, size_t *left);
+/* Drop what qless_prepare_class() has made, up to *left jobs, and take them off *left. Returns
+ * whether nothing is left. A repair drops everything at once; call this first if that could take
+ * long. For some time after a call, nothing is prepared. */
+bool qless_drop_classes(struct qless *q, size_t *left);
+/* The indexes of classes, and their entries: each has one for each of its waiting jobs without
+ * limits. */
+size_t qless_class_index_count(const struct qless *q);
+size_t qless_class_entry_count(const struct qless *q);
+/* qless_is_poppable() for a pop of that class. It is true, too, if something is due in the queue
+ * whose class is not known, or if the class is not prepared and anything waits. */
+bool qless_is_class_poppable(const struct qless *q, double now, struct qless_str queue,
+			     struct qless_str klass);
+
 /* Largest number of a hand-out. */
 #define QLESS_LOCK_MAX ((UINT64_C(1) << 48) - 1)
 

@@ -441,6 +441,7 @@ int decode_pop(struct request *req, struct operation *op)
 
 	op->kind = OPERATION_POP;
 	op->pop.may_stop = op->pop.has_steps = false;
+	op->pop.klass = NULL;
 	rc = request_need(req, 0, NO_QUEUE, &op->pop.queue);
 	if (rc == 0)
 		rc = request_need(req, 1, "Pop(): Arg \"worker\" missing", &op->pop.worker);

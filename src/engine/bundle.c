@@ -15,14 +15,14 @@
 #include "util/mem.h"
 
 static_assert(offsetof(struct bundle, limits) ==
-		      offsetof(struct bundle, queue) + sizeof(void *) + sizeof(uint64_t),
-	      "queue, era and limits are the key");
+		      offsetof(struct bundle, filing) + sizeof(void *) + sizeof(uint64_t),
+	      "filing, era and limits are the key");
 static_assert(offsetof(struct seat, turn) == offsetof(struct seat, bundle) + sizeof(void *),
 	      "bundle and name are the key");
 
 /* The key of a bundle begins with this. Its limits follow. */
 struct key_head {
-	struct queue *queue;
+	struct filing *filing;
 	uint64_t era;
 };
 
@@ -30,7 +30,7 @@ struct qless_str bundle_key(const struct hash_node *node)
 {
 	const struct bundle *bundle = container_of(node, const struct bundle, hash);
 
-	return str_make((const char *)&bundle->queue,
+	return str_make((const char *)&bundle->filing,
 			sizeof(struct key_head) + bundle->count * sizeof bundle->limits[0]);
 }
 
@@ -43,7 +43,7 @@ struct qless_str seat_key(const struct hash_node *node)
 
 bool bundle_is_outdated(const struct bundle *bundle)
 {
-	return bundle->era != bundle->queue->filing->era;
+	return bundle->era != bundle->filing->era;
 }
 
 double bundle_opens(const struct bundle *bundle)
@@ -150,12 +150,11 @@ static bool note_opening(struct qless *q, struct bundle *bundle, double now)
 	return opens <= now;
 }
 
-double bundles_next_open_after(const struct queue *queue, double time)
+double bundles_next_open_after(const struct filing *filing, double time)
 {
-	const struct filing *filing = queue->filing;
 	const struct besttree_node *node;
 
-	if (filing == NULL || filing->count == 0)
+	if (filing->count == 0)
 		return INFINITY;
 	if (!filing->has_trees)
 		return next_open_after(filing->first, time);
@@ -168,7 +167,7 @@ double bundles_next_open_after(const struct queue *queue, double time)
 /* Let what opens until `seen` count as open, and note when something else opens. */
 static void see(struct qless *q, struct bundle *bundle, double seen)
 {
-	struct filing *filing = bundle->queue->filing;
+	struct filing *filing = bundle->filing;
 	double next;
 
 	note_opening(q, bundle, seen);
@@ -181,7 +180,7 @@ static void see(struct qless *q, struct bundle *bundle, double seen)
 
 void bundle_update(struct qless *q, struct bundle *bundle)
 {
-	struct filing *filing = bundle->queue->filing;
+	struct filing *filing = bundle->filing;
 
 	if (!filing->has_trees || bundle_is_outdated(bundle))
 		return;
@@ -208,7 +207,7 @@ static const struct besttree_node *best_group(struct qless *q, struct bundle *bu
 /* Find the best open group of a bundle. Returns false if the search stops. */
 static bool look(struct qless *q, struct bundle *bundle, double now, struct lane_search *search)
 {
-	struct filing *filing = bundle->queue->filing;
+	struct filing *filing = bundle->filing;
 	const struct besttree_node *group;
 
 	if (!lane_search_look(q, search))
@@ -250,11 +249,9 @@ static const struct besttree_node *best_of_several(struct qless *q, struct filin
 	}
 }
 
-const struct besttree_node *bundles_best_group(struct qless *q, struct queue *queue, double now,
+const struct besttree_node *bundles_best_group(struct qless *q, struct filing *filing, double now,
 					       struct lane_search *search)
 {
-	struct filing *filing = queue->filing;
-
 	if (filing->count == 0)
 		return NULL;
 	if (filing->has_trees)
@@ -269,7 +266,7 @@ void bundles_reopen(struct qless *q, const struct named_limit *limit)
 
 		if (bundle_is_outdated(bundle) || bundle_opens(bundle) >= bundle->key)
 			continue;
-		if (bundle->queue->filing->has_trees)
+		if (bundle->filing->has_trees)
 			bundle_update(q, bundle);
 		else
 			note_opening(q, bundle, q->now);
@@ -307,15 +304,13 @@ static uint32_t find_shared(const struct qless *q, const struct queue *queue,
 	return count;
 }
 
-static struct filing *need_filing(struct queue *queue)
+struct filing *filing_new(struct queue *queue)
 {
-	struct filing *filing = queue->filing;
+	struct filing *filing = mem_zalloc(sizeof *filing);
 
-	if (filing == NULL) {
-		filing = queue->filing = mem_zalloc(sizeof *filing);
-		besttree_init(&filing->open, open_is_better);
-		besttree_init(&filing->shut, shut_is_better);
-	}
+	filing->queue = queue;
+	besttree_init(&filing->open, open_is_better);
+	besttree_init(&filing->shut, shut_is_better);
 	return filing;
 }
 
@@ -360,13 +355,13 @@ static void grow_trees(struct qless *q, struct filing *filing)
 		bundle_update(q, bundle);
 }
 
-static struct bundle *bundle_new(struct qless *q, struct queue *queue, uint32_t count,
+static struct bundle *bundle_new(struct qless *q, struct filing *filing, uint32_t count,
 				 struct named_limit *const *limits)
 {
-	struct filing *filing = queue->filing;
 	struct bundle *bundle = mem_zalloc(sizeof *bundle + count * sizeof limits[0]);
 
-	bundle->queue = queue;
+	bundle->queue = filing->queue;
+	bundle->filing = filing;
 	bundle->era = filing->era;
 	bundle->key = -INFINITY;
 	bundle->seen = q->now;
@@ -395,7 +390,7 @@ static struct bundle *bundle_new(struct qless *q, struct queue *queue, uint32_t 
 
 static void bundle_free(struct qless *q, struct bundle *bundle)
 {
-	struct filing *filing = bundle->queue->filing;
+	struct filing *filing = bundle->filing;
 
 	assert(bundle->lanes == 0 && bundle->seats == NULL);
 	if (!bundle_is_outdated(bundle)) {
@@ -420,23 +415,23 @@ static void bundle_free(struct qless *q, struct bundle *bundle)
 	free(bundle);
 }
 
-static struct bundle *bundle_need(struct qless *q, struct queue *queue, const struct limit_set *set)
+static struct bundle *bundle_need(struct qless *q, struct filing *filing,
+				  const struct limit_set *set)
 {
 	struct {
 		struct key_head head;
 		struct named_limit *limits[QLESS_MAX_LIMITS];
 	} key;
-	struct filing *filing = need_filing(queue);
-	uint32_t count = find_shared(q, queue, set, key.limits);
+	uint32_t count = find_shared(q, filing->queue, set, key.limits);
 	struct hash_node *node;
 
 	if (count == 0)
-		return filing->plain != NULL ? filing->plain : bundle_new(q, queue, 0, NULL);
-	key.head = (struct key_head){ .queue = queue, .era = filing->era };
+		return filing->plain != NULL ? filing->plain : bundle_new(q, filing, 0, NULL);
+	key.head = (struct key_head){ .filing = filing, .era = filing->era };
 	node = hash_find(&q->bundles, str_make((const char *)&key,
 					       sizeof key.head + count * sizeof key.limits[0]));
 	return node != NULL ? container_of(node, struct bundle, hash)
-			    : bundle_new(q, queue, count, key.limits);
+			    : bundle_new(q, filing, count, key.limits);
 }
 
 /* ---- seats ---- */
@@ -484,10 +479,10 @@ static struct seat *seat_need(struct qless *q, struct bundle *bundle, struct tur
 	return node != NULL ? container_of(node, struct seat, hash) : seat_new(q, bundle, turn);
 }
 
-struct seat *seat_join(struct qless *q, struct queue *queue, const struct limit_set *set)
+struct seat *seat_join(struct qless *q, struct filing *filing, const struct limit_set *set)
 {
-	struct bundle *bundle = bundle_need(q, queue, set);
-	struct seat *seat = seat_need(q, bundle, turn_join(q, queue, set));
+	struct bundle *bundle = bundle_need(q, filing, set);
+	struct seat *seat = seat_need(q, bundle, turn_join(q, filing->queue, set));
 
 	seat->lanes++;
 	bundle->lanes++;
@@ -523,14 +518,8 @@ void seat_update(struct qless *q, struct seat *seat)
 
 /* ---- another order ---- */
 
-void bundles_outdate(struct qless *q, struct queue *queue, struct fair *fair)
+void bundles_outdate(struct qless *q, struct filing *filing, struct fair *fair)
 {
-	struct filing *filing = queue->filing;
-
-	if (filing == NULL) {
-		fair_free(q, fair);
-		return;
-	}
 	filing->era++;
 	filing->count = 0;
 	filing->has_trees = false;
@@ -542,7 +531,7 @@ void bundles_outdate(struct qless *q, struct queue *queue, struct fair *fair)
 		filing->outdated = fair;
 	}
 	/* When the next limit opens is known again when the lanes are filed. */
-	queue_wake(q, queue);
+	queue_wake(q, filing->queue);
 }
 
 /* A lane of an outdated bundle. */
@@ -551,10 +540,8 @@ static struct lane *first_lane(const struct bundle *bundle)
 	return lane_group_best(besttree_first(&bundle->seats->groups));
 }
 
-bool bundles_renew(struct qless *q, struct queue *queue, struct lane_search *search)
+bool bundles_renew(struct qless *q, struct filing *filing, struct lane_search *search)
 {
-	struct filing *filing = queue->filing;
-
 	while (filing->last != NULL && bundle_is_outdated(filing->last)) {
 		if (!lane_search_look(q, search))
 			return false;
@@ -577,7 +564,7 @@ bool bundles_renew(struct qless *q, struct queue *queue, struct lane_search *sea
 
 static bool is_sound(const struct bundle *bundle)
 {
-	const struct filing *filing = bundle->queue->filing;
+	const struct filing *filing = bundle->filing;
 	uint32_t lanes = 0;
 
 	for (const struct seat *seat = bundle->seats; seat != NULL; seat = seat->next) {
@@ -601,16 +588,14 @@ static bool is_sound(const struct bundle *bundle)
 			next_open_after(bundle, bundle->seen));
 }
 
-bool bundles_are_sound(const struct queue *queue)
+bool bundles_are_sound(const struct filing *filing)
 {
-	const struct filing *filing = queue->filing;
 	const struct bundle *bundle, *last = NULL;
 	uint32_t count = 0;
 
-	if (filing == NULL)
-		return true;
 	for (bundle = filing->first; bundle != NULL; last = bundle, bundle = bundle->next) {
-		if (bundle->prev != last || bundle->queue != queue || !is_sound(bundle))
+		if (bundle->prev != last || bundle->filing != filing ||
+		    bundle->queue != filing->queue || !is_sound(bundle))
 			return false;
 		count += !bundle_is_outdated(bundle);
 	}
@@ -619,12 +604,8 @@ bool bundles_are_sound(const struct queue *queue)
 	       besttree_is_ordered(&filing->shut);
 }
 
-void bundles_forget(struct queue *queue)
+void bundles_forget(struct filing *filing)
 {
-	struct filing *filing = queue->filing;
-
-	if (filing == NULL)
-		return;
 	filing->first = filing->last = filing->plain = NULL;
 	filing->stale = NULL;
 	filing->count = 0;

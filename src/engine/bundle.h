@@ -80,14 +80,16 @@ struct bundle {
 	const struct besttree_node *open_group; /* the best of those; NULL: not known, or none */
 	struct besttree_node in_open;		/* in filing.open if there may be one; key: 0 */
 	struct besttree_node in_shut;		/* in filing.shut; key: when something else opens */
-	/* The key. */
 	struct queue *queue;
+	/* The key. */
+	struct filing *filing;
 	uint64_t era;
 	struct named_limit *limits[];
 };
 
-/* The bundles of a queue. */
+/* The bundles of a queue: those of the jobs without shelf, or those of one shelf, see shelf.h. */
 struct filing {
+	struct queue *queue;
 	struct bundle *first;
 	struct bundle *last;
 	struct bundle *plain; /* the one without limits; NULL if there is none */
@@ -117,7 +119,7 @@ bool bundle_is_outdated(const struct bundle *bundle);
 double bundle_opens(const struct bundle *bundle);
 
 /* The seat for a new lane. */
-struct seat *seat_join(struct qless *q, struct queue *queue, const struct limit_set *set);
+struct seat *seat_join(struct qless *q, struct filing *filing, const struct limit_set *set);
 /* A lane of the seat is gone, or files under another one. Frees a seat without lanes. */
 void seat_leave(struct qless *q, struct seat *seat);
 /* Note that a group of the seat has come, has gone, or has another key or best job. */
@@ -131,23 +133,24 @@ void bundle_update(struct qless *q, struct bundle *bundle);
 void bundles_reopen(struct qless *q, const struct named_limit *limit);
 /* The group with the best job of those that are open at `now`, as far as is known: a limit of that
  * job may be shut under which it is not filed. NULL if all are shut, or if the search stops. */
-const struct besttree_node *bundles_best_group(struct qless *q, struct queue *queue, double now,
+const struct besttree_node *bundles_best_group(struct qless *q, struct filing *filing, double now,
 					       struct lane_search *search);
-/* When the first limit opens, after `time`, that lanes of the queue wait for; INFINITY if none
+/* When the first limit opens, after `time`, that lanes of the filing wait for; INFINITY if none
  * does. */
-double bundles_next_open_after(const struct queue *queue, double time);
+double bundles_next_open_after(const struct filing *filing, double time);
 
-/* Let all bundles of the queue be outdated, and free `fair`, which may be NULL, with them. */
-void bundles_outdate(struct qless *q, struct queue *queue, struct fair *fair);
+/* Let all bundles of the filing be outdated, and free `fair`, which may be NULL, with them. */
+void bundles_outdate(struct qless *q, struct filing *filing, struct fair *fair);
 /* File the lanes of outdated bundles anew. Returns false if the search stops. */
-bool bundles_renew(struct qless *q, struct queue *queue, struct lane_search *search);
+bool bundles_renew(struct qless *q, struct filing *filing, struct lane_search *search);
 
-/* Whether the bundles of a queue are where a search finds them. */
-bool bundles_are_sound(const struct queue *queue);
-/* Forget all bundles of a queue, which are freed elsewhere. */
-void bundles_forget(struct queue *queue);
+/* Whether the bundles of a filing are where a search finds them. */
+bool bundles_are_sound(const struct filing *filing);
+/* Forget all bundles of a filing, which are freed elsewhere. */
+void bundles_forget(struct filing *filing);
 /* Free a seat or a bundle. Returns false if nothing was left. */
 bool bundles_discard_one(struct qless *q);
+struct filing *filing_new(struct queue *queue);
 /* Free what is not in the tables of `q`, which is NULL if names are not released. */
 void filing_free(struct qless *q, struct filing *filing);
 

@@ -24,6 +24,7 @@
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/settings.h"
+#include "engine/shelf.h"
 #include "engine/stats.h"
 #include "engine/tag.h"
 #include "engine/track.h"
@@ -125,7 +126,10 @@ static bool discard_queue(struct qless *q)
 
 	if (q->all_queues.count == 0)
 		return false;
-	queue = q->all_queues.items[--q->all_queues.count];
+	queue = q->all_queues.items[q->all_queues.count - 1];
+	if (shelves_discard_one(queue))
+		return true;
+	q->all_queues.count--;
 	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_done(&queue->lists[i]);
 	fair_free(NULL, queue->fair);

@@ -156,10 +156,23 @@ void queue_falls_due_earlier(struct qless *q, struct queue *queue, double when)
 	set_due(q, queue, when);
 }
 
+/* When the queue wakes: something falls due in it, or a pop of one class tries again. */
+static double next_wake(const struct queue *queue)
+{
+	return fmin(queue_next_due(queue), queue->class_due);
+}
+
+static double next_wake_after(const struct queue *queue, double time)
+{
+	double due = queue_next_due_after(queue, time);
+
+	return queue->class_due > time ? fmin(due, queue->class_due) : due;
+}
+
 void queue_resume(struct qless *q, struct queue *queue)
 {
 	queue_wake(q, queue);
-	queue_falls_due(q, queue, queue_next_due(queue));
+	queue_falls_due(q, queue, next_wake(queue));
 }
 
 /* Returns the queue on top of the heap with a correct key; NULL if nothing falls due. */
@@ -169,7 +182,7 @@ static struct queue *first_due(struct qless *q)
 
 	while ((node = heap_first(&q->due)) != NULL) {
 		struct queue *queue = container_of(node, struct queue, due);
-		double due = queue->paused ? INFINITY : queue_next_due(queue);
+		double due = queue->paused ? INFINITY : next_wake(queue);
 
 		/* A key above the due time means that the due time was reported. */
 		if (due <= node->key)
@@ -199,7 +212,7 @@ bool qless_take_due(struct qless *q, double now, struct qless_str *ret_queue)
 
 	if (queue == NULL || !(queue->due.key <= now))
 		return false;
-	set_due(q, queue, queue_next_due_after(queue, now));
+	set_due(q, queue, next_wake_after(queue, now));
 	assert(queue->due.key > now || queue->due.key == INFINITY);
 	q->due_taken = fmax(q->due_taken, now);
 	queue_wake(q, queue);

@@ -14,6 +14,7 @@
 #include "engine/queue.h"
 #include "engine/recur.h"
 #include "engine/settings.h"
+#include "engine/shelf.h"
 #include "engine/tag.h"
 #include "engine/track.h"
 #include "engine/retain.h"
@@ -85,6 +86,7 @@ struct qless *qless_new(const struct qless_hooks *hooks)
 	q->retained.below = -INFINITY;
 	skiplist_init(&q->tracks, tracked_member);
 	skiplist_init(&q->tags, tag_member);
+	shelves_init(q);
 	settings_init(&q->settings);
 	meter_set_max_classes(q, METER_CLASSES_DEFAULT);
 	qless_set_limits(q, NULL);

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "qless.h"
 
@@ -90,6 +91,21 @@ struct qless {
 	} * patterns;
 	size_t pattern_count;
 	size_t pattern_cap;
+
+	/* The shelves of all queues, see shelf.h. */
+	struct shelf_books {
+		/* Those that are kept, the one that was asked for least recently first. */
+		TAILQ_HEAD(shelf_list, shelf) asked;
+		struct shelf_list dropping;
+		size_t kept;
+		size_t dropped; /* shelves that are being dropped */
+		size_t entries; /* of jobs without limits, on all shelves */
+		uint64_t calls;
+		uint64_t heights;  /* of the nodes of entries */
+		double last_swap;  /* when a shelf gave way for a client that waits */
+		double next_swap;  /* when another one may */
+		unsigned refusals; /* of further shelves that are left, see qless_drop_classes() */
+	} shelf_books;
 
 	struct klasses klasses;	     /* those with meters */
 	struct queue_vec all_queues; /* known or not, in no order */

@@ -11,6 +11,7 @@
 #include "engine/lane.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
+#include "engine/shelf.h"
 #include "util/container.h"
 #include "util/mem.h"
 
@@ -390,11 +391,19 @@ void fair_free(struct qless *q, struct fair *fair)
 void queue_set_fair(struct qless *q, struct queue *queue, bool is_fair)
 {
 	struct fair *old = queue->fair;
+	struct filing *filing;
+	size_t at = 0;
 
 	if ((old != NULL) == is_fair)
 		return;
 	queue->fair = is_fair ? fair_new(q) : NULL;
-	bundles_outdate(q, queue, old);
+	/* Nothing is filed under the old names if there is no filing. */
+	if (queue->filing == NULL) {
+		fair_free(q, old);
+		return;
+	}
+	while ((filing = shelf_next_filing(queue, &at)) != NULL)
+		bundles_outdate(q, filing, filing == queue->filing ? old : NULL);
 }
 
 /* ---- reading ---- */

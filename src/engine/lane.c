@@ -14,13 +14,14 @@
 #include "engine/job.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
+#include "engine/shelf.h"
 #include "util/container.h"
 #include "util/mem.h"
 
 /* ---- finding lanes and groups ---- */
 
-static_assert(offsetof(struct lane, set) == offsetof(struct lane, queue) + sizeof(void *),
-	      "queue and set are the key");
+static_assert(offsetof(struct lane, set) == offsetof(struct lane, filing) + sizeof(void *),
+	      "filing and set are the key");
 static_assert(offsetof(struct lane_group, limit) ==
 		      offsetof(struct lane_group, seat) + sizeof(void *),
 	      "seat and limit are the key");
@@ -29,7 +30,7 @@ struct qless_str lane_key(const struct hash_node *node)
 {
 	const struct lane *lane = container_of(node, const struct lane, hash);
 
-	return str_make((const char *)&lane->queue, 2 * sizeof(void *));
+	return str_make((const char *)&lane->filing, 2 * sizeof(void *));
 }
 
 struct qless_str lane_group_key(const struct hash_node *node)
@@ -49,12 +50,12 @@ struct lane_group *lane_group_of(const struct besttree_node *node)
 	return container_of((struct besttree_node *)(uintptr_t)node, struct lane_group, node);
 }
 
-static struct lane *find_lane(struct qless *q, struct queue *queue, struct limit_set *set)
+static struct lane *find_lane(struct qless *q, struct filing *filing, struct limit_set *set)
 {
-	struct lane key = { .queue = queue, .set = set };
+	struct lane key = { .filing = filing, .set = set };
 	struct hash_node *node;
 
-	if (set->lane != NULL && set->lane->queue == queue)
+	if (set->lane != NULL && set->lane->filing == filing)
 		return set->lane;
 	node = hash_find(&q->lanes, lane_key(&key.hash));
 	if (node == NULL)
@@ -137,15 +138,14 @@ static void rekey(struct qless *q, struct lane_group *group, double key)
 
 bool lane_group_is_stale(const struct lane_group *group)
 {
-	return group->prev_stale != NULL || group->seat->bundle->queue->filing->stale == group;
+	return group->prev_stale != NULL || group->seat->bundle->filing->stale == group;
 }
 
 static void enter_stale(struct qless *q, struct lane_group *group)
 {
-	struct queue *queue = group->seat->bundle->queue;
-	struct filing *filing = queue->filing;
+	struct filing *filing = group->seat->bundle->filing;
 
-	queue_wake(q, queue);
+	queue_wake(q, filing->queue);
 	if (lane_group_is_stale(group))
 		return;
 	group->next_stale = filing->stale;
@@ -208,7 +208,7 @@ static void group_free(struct qless *q, struct lane_group *group)
 		group->limit->groups = group->next;
 	if (group->next != NULL)
 		group->next->prev = group->prev;
-	leave_stale(group->seat->bundle->queue->filing, group);
+	leave_stale(group->seat->bundle->filing, group);
 	hash_remove(&q->lane_groups, &group->hash);
 	free(group);
 }
@@ -233,9 +233,9 @@ static void file(struct qless *q, struct lane *lane, struct named_limit *limit, 
 		/* A limit that is open may have opened while the lane was filed under another key,
 		 * whose time nobody has reported. */
 		if (key == -INFINITY)
-			queue_wake(q, lane->queue);
+			queue_wake(q, lane->filing->queue);
 		else if (key < INFINITY)
-			queue_falls_due(q, lane->queue, key);
+			queue_falls_due(q, lane->filing->queue, key);
 	}
 	lane->group = group;
 }
@@ -330,26 +330,41 @@ static bool skip(struct qless *q)
 	return q->are_limits_suspended;
 }
 
+/* The filing for a job that begins to wait. */
+static struct filing *filing_for(const struct qless_job *job)
+{
+	struct queue *queue = job->queue;
+	struct shelf *shelf = shelf_that_takes(job);
+
+	if (shelf != NULL)
+		return shelf->filing;
+	if (queue->filing == NULL)
+		queue->filing = filing_new(queue);
+	return queue->filing;
+}
+
 void lane_enter(struct qless *q, struct qless_job *job)
 {
 	struct limit_set *set = job_limits(job);
+	struct filing *filing;
 	struct lane *lane;
 	const struct qless_job *best;
 
 	if (skip(q))
 		return;
 	assert(job->node.linked);
-	lane = find_lane(q, job->queue, set);
+	filing = filing_for(job);
+	lane = find_lane(q, filing, set);
 	best = lane != NULL ? lane->best : NULL;
 	count_waiting(set, 1);
 	if (lane == NULL) {
 		lane = mem_zalloc(sizeof *lane);
-		lane->queue = job->queue;
+		lane->filing = filing;
 		lane->set = set;
 		besttree_node_init(&lane->node);
 		hash_insert(&q->lanes, &lane->hash);
 		set->lane = lane;
-		lane->seat = seat_join(q, lane->queue, set);
+		lane->seat = seat_join(q, filing, set);
 	}
 	lane_insert(lane, job);
 	value_lane(lane);
@@ -361,6 +376,23 @@ void lane_enter(struct qless *q, struct qless_job *job)
 	}
 }
 
+bool lane_is_in(struct qless *q, struct filing *filing, const struct qless_job *job)
+{
+	const struct lane *lane = find_lane(q, filing, job_limits(job));
+
+	return lane != NULL && lane_has(lane, job);
+}
+
+/* The lane in which a job waits. */
+static struct lane *lane_of_job(struct qless *q, const struct qless_job *job)
+{
+	struct shelf *shelf = shelf_of(job);
+
+	if (shelf != NULL && lane_is_in(q, shelf->filing, job))
+		return find_lane(q, shelf->filing, job_limits(job));
+	return find_lane(q, job->queue->filing, job_limits(job));
+}
+
 void lane_leave(struct qless *q, struct qless_job *job)
 {
 	struct limit_set *set = job_limits(job);
@@ -369,7 +401,7 @@ void lane_leave(struct qless *q, struct qless_job *job)
 
 	if (skip(q))
 		return;
-	lane = find_lane(q, job->queue, set);
+	lane = lane_of_job(q, job);
 	assert(lane != NULL && lane->group != NULL);
 	count_waiting(set, (uint64_t)-1);
 	was_best = lane->best == job;
@@ -386,6 +418,26 @@ void lane_leave(struct qless *q, struct qless_job *job)
 		}
 	}
 	job_limited(job)->slots = NULL;
+}
+
+void lane_refile(struct qless *q, struct qless_job *job)
+{
+	bool were_moving = q->are_lanes_moving;
+
+	q->are_lanes_moving = true;
+	lane_leave(q, job);
+	lane_enter(q, job);
+	q->are_lanes_moving = were_moving;
+}
+
+struct qless_job *lane_any_job(const struct filing *filing)
+{
+	const struct besttree_node *group;
+
+	if (filing->first == NULL)
+		return NULL;
+	group = besttree_first(&filing->first->seats->groups);
+	return lane_group_best(group)->best;
 }
 
 /* ---- limits that open and shut ---- */
@@ -435,7 +487,7 @@ void lane_renew(struct qless *q, struct lane *lane)
 
 	unfile(q, lane);
 	q->are_lanes_moving = true;
-	lane->seat = seat_join(q, lane->queue, lane->set);
+	lane->seat = seat_join(q, lane->filing, lane->set);
 	seat_leave(q, old);
 	q->are_lanes_moving = false;
 	find_place(q, lane);
@@ -447,7 +499,7 @@ static struct seat *find_seat(const struct queue *queue, const struct limit_set 
 {
 	const struct turn *turn;
 
-	if (set->lane != NULL && set->lane->queue == queue)
+	if (set->lane != NULL && set->lane->filing->queue == queue)
 		return set->lane->seat;
 	if (queue->fair == NULL)
 		return queue->filing->plain != NULL ? queue->filing->plain->seats : NULL;
@@ -479,5 +531,11 @@ void lane_charge(struct qless *q, struct qless_job *job, double now, double expi
 
 double lanes_next_open_after(const struct queue *queue, double time)
 {
-	return bundles_next_open_after(queue, time);
+	const struct filing *filing;
+	double next = INFINITY;
+	size_t at = 0;
+
+	while ((filing = shelf_next_filing(queue, &at)) != NULL)
+		next = fmin(next, bundles_next_open_after(filing, time));
+	return next;
 }

@@ -1,7 +1,7 @@
 /*
  * Lanes: the waiting jobs with limits, filed by what may keep them from running.
  *
- * A lane has the waiting jobs of one queue that name the same limits, the best on top: as long as
+ * A lane has the waiting jobs of one filing that name the same limits, the best on top: as long as
  * one of these limits is shut, none of its jobs can run. A lane has a seat in a bundle, see
  * bundle.h, and is filed under one of its limits, in the group of that limit and seat. A seat has
  * its groups in a tree by when their limits open, in which each node knows the best job below. So
@@ -38,11 +38,12 @@ struct named_limit;
 struct qless_job;
 struct queue;
 struct seat;
+struct shelf;
 
 struct lane {
 	struct hash_node hash;
 	/* The key. */
-	struct queue *queue;
+	struct filing *filing;
 	struct limit_set *set;
 	struct qless_job *root; /* of the tree of jobs, see lane_jobs.c */
 	struct qless_job *best;
@@ -75,7 +76,8 @@ bool lane_group_is_better(const struct besttree_node *a, const struct besttree_n
 struct lane_group *lane_group_of(const struct besttree_node *node);
 struct lane *lane_group_best(const struct besttree_node *node);
 
-/* File a waiting job that has entered the list of its queue. */
+/* File a waiting job that has entered the list of its queue: in the filing of the shelf that takes
+ * it, or in that of the queue. */
 void lane_enter(struct qless *q, struct qless_job *job);
 /* Remove a job that leaves that list. Its score is still the one it entered with. */
 void lane_leave(struct qless *q, struct qless_job *job);
@@ -83,6 +85,13 @@ void lane_leave(struct qless *q, struct qless_job *job);
 /* Lanes and names that a search looks at, at most. A look takes a microsecond or less. A worker
  * that waits makes up to three searches before it gives way to other commands. */
 #define LANE_LOOKS_MAX 2500
+
+/* File a waiting job anew, because its shelf begins or ends to take its jobs. */
+void lane_refile(struct qless *q, struct qless_job *job);
+/* Whether the job waits in a lane of the filing. */
+bool lane_is_in(struct qless *q, struct filing *filing, const struct qless_job *job);
+/* A waiting job of a filing, NULL if it has none. */
+struct qless_job *lane_any_job(const struct filing *filing);
 
 /* The bounds of a search for jobs, and what it has done. */
 struct lane_search {
@@ -101,11 +110,12 @@ bool lane_search_look(struct qless *q, struct lane_search *search);
 bool lane_search_step(struct lane_search *search);
 
 /* The best job of a queue with limits that are all open, and that precedes `rival`, which may be
- * NULL. Returns NULL if there is none, or if the search stops.
+ * NULL. It is one of the shelf, unless that is NULL. Returns NULL if there is none, or if the
+ * search stops.
  *
  * The lock of a holder that has expired is treated as by a pop of the queue of the holder, which is
  * a step. If the search may treat no more locks, it returns NULL and wakes the queue. */
-struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
+struct qless_job *lane_choose(struct qless *q, struct queue *queue, struct shelf *shelf, double now,
 			      const struct qless_job *rival, struct lane_search *search);
 /* Take the tokens and slots of a job that lane_choose() returned, and that has left its lane. */
 void lane_charge(struct qless *q, struct qless_job *job, double now, double expires);
@@ -141,6 +151,8 @@ bool lanes_freshen(struct qless *q, struct filing *filing, struct lane_search *s
 bool lane_job_precedes(const struct qless_job *a, const struct qless_job *b);
 void lane_insert(struct lane *lane, struct qless_job *job);
 void lane_remove(struct lane *lane, struct qless_job *job);
+/* Whether a job that waits in some lane is in this one. */
+bool lane_has(const struct lane *lane, const struct qless_job *job);
 /* Returns the number of jobs of a lane, or SIZE_MAX if its tree is damaged. */
 size_t lane_count_jobs(const struct lane *lane);
 

@@ -11,6 +11,7 @@
 #include "engine/lock.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
+#include "engine/shelf.h"
 #include "util/container.h"
 
 /* The holder of a full limit, all of whose slots are taken, whose lock has expired; NULL if all
@@ -65,39 +66,113 @@ static bool expire_late(struct qless *q, struct queue *queue, struct qless_job *
 	return lane_search_step(search);
 }
 
-struct qless_job *lane_choose(struct qless *q, struct queue *queue, double now,
-			      const struct qless_job *rival, struct lane_search *search)
+/* File the lanes of a filing where they belong. Returns false if the search stops. */
+static inline bool prepare(struct qless *q, struct filing *filing, struct lane_search *search)
+{
+	return bundles_renew(q, filing, search) && lanes_freshen(q, filing, search);
+}
+
+/* File the lanes of all filings where they belong. A search does that before anything else, also
+ * with a shelf: a name with lanes that wait for it would look idle. */
+static bool prepare_all(struct qless *q, struct queue *queue, struct lane_search *search)
+{
+	struct filing *filing;
+	size_t at = 0;
+
+	while ((filing = shelf_next_filing(queue, &at)) != NULL) {
+		if (!prepare(q, filing, search))
+			return false;
+	}
+	return true;
+}
+
+/* The best lane of a filing whose limits are all open, and whose best job precedes `rival`, which
+ * may be NULL. Moves those that turn out to be shut. */
+static inline __attribute__((always_inline)) struct lane *choose_lane(struct qless *q,
+								      struct filing *filing,
+								      double now,
+								      const struct qless_job *rival,
+								      struct lane_search *search)
 {
 	const struct besttree_node *node;
 
-	if (queue->filing == NULL)
-		return NULL;
-	while (bundles_renew(q, queue, search) && lanes_freshen(q, queue->filing, search) &&
-	       (node = bundles_best_group(q, queue, now, search)) != NULL) {
+	while ((node = bundles_best_group(q, filing, now, search)) != NULL) {
 		struct lane *lane = lane_group_best(node);
 		struct named_limit *shut;
-		struct qless_job *late;
 
-		if (rival != NULL && precedes(queue, rival, lane->best))
+		if (rival != NULL && precedes(filing->queue, rival, lane->best))
 			return NULL;
 		if (!lane_search_look(q, search))
-			break;
+			return NULL;
 		shut = lane_find_shut(lane->set, now);
-		if (shut != NULL && bundle_opens(lane->seat->bundle) > now) {
-			bundle_update(q, lane->seat->bundle);
-			continue;
-		}
-		if (shut != NULL) {
-			lane_move(q, lane, shut, now);
-			continue;
-		}
-		late = find_late_holder(lane->set);
-		if (late == NULL || search->is_question) {
+		if (shut == NULL) {
 			/* Only looks at shut lanes are limited: a call says how many jobs it takes.
 			 */
 			search->looks_left++;
-			return lane->best;
+			return lane;
 		}
+		if (bundle_opens(lane->seat->bundle) > now)
+			bundle_update(q, lane->seat->bundle);
+		else
+			lane_move(q, lane, shut, now);
+	}
+	return NULL;
+}
+
+/* The best lane of all filings. Which filing it is in never decides which one it is. */
+static struct lane *choose_of_all(struct qless *q, struct queue *queue, double now,
+				  const struct qless_job *rival, struct lane_search *search)
+{
+	struct lane *best = NULL, *lane;
+	struct filing *filing;
+	size_t at = 0;
+
+	while ((filing = shelf_next_filing(queue, &at)) != NULL) {
+		lane = choose_lane(q, filing, now, rival, search);
+		if (search->is_stopped)
+			return NULL;
+		if (lane == NULL)
+			continue;
+		best = lane;
+		rival = lane->best;
+	}
+	return best;
+}
+
+/* Find the best lane of a queue with shelves. Not inlined, so that others pay one test. */
+static __attribute__((noinline, cold)) struct lane *find_among_shelves(
+	struct qless *q, struct queue *queue, struct shelf *shelf, double now,
+	const struct qless_job *rival, struct lane_search *search)
+{
+	if (!prepare_all(q, queue, search))
+		return NULL;
+	return shelf != NULL ? choose_lane(q, shelf->filing, now, rival, search)
+			     : choose_of_all(q, queue, now, rival, search);
+}
+
+/* Find the best lane; NULL if there is none, or if the search stops. */
+static inline struct lane *find_best(struct qless *q, struct queue *queue, struct shelf *shelf,
+				     double now, const struct qless_job *rival,
+				     struct lane_search *search)
+{
+	if (__builtin_expect(queue->shelves != NULL, 0))
+		return find_among_shelves(q, queue, shelf, now, rival, search);
+	return prepare(q, queue->filing, search) ? choose_lane(q, queue->filing, now, rival, search)
+						 : NULL;
+}
+
+struct qless_job *lane_choose(struct qless *q, struct queue *queue, struct shelf *shelf, double now,
+			      const struct qless_job *rival, struct lane_search *search)
+{
+	struct qless_job *late;
+	struct lane *lane;
+
+	if (queue->filing == NULL)
+		return NULL;
+	while ((lane = find_best(q, queue, shelf, now, rival, search)) != NULL) {
+		late = find_late_holder(lane->set);
+		if (late == NULL || search->is_question)
+			return lane->best;
 		/* Other jobs may wait once the lock is treated, so the search begins anew. */
 		if (!expire_late(q, queue, late, search, now))
 			return NULL;

@@ -173,3 +173,10 @@ size_t lane_count_jobs(const struct lane *lane)
 	}
 	return last == lane->last ? count : SIZE_MAX;
 }
+
+bool lane_has(const struct lane *lane, const struct qless_job *job)
+{
+	while (links(job)->up != NULL)
+		job = links(job)->up;
+	return lane->root == job;
+}

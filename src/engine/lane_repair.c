@@ -10,6 +10,7 @@
 #include "engine/lane.h"
 #include "engine/named_limit.h"
 #include "engine/queue.h"
+#include "engine/shelf.h"
 #include "util/container.h"
 
 /* ---- the end ---- */
@@ -34,8 +35,12 @@ bool lanes_discard_one(struct qless *q)
 
 static void forget_lanes(struct queue *queue, void *arg)
 {
+	struct filing *filing;
+	size_t at = 0;
+
 	(void)arg;
-	bundles_forget(queue);
+	while ((filing = shelf_next_filing(queue, &at)) != NULL)
+		bundles_forget(filing);
 	if (queue->fair != NULL)
 		fair_forget_lanes(queue->fair);
 }
@@ -91,15 +96,25 @@ static bool is_group_sound(const struct lane_group *group)
 	       besttree_has(&group->node);
 }
 
-static bool are_stale_groups_sound(const struct queue *queue)
+static bool are_stale_groups_sound(const struct filing *filing)
 {
-	const struct filing *filing = queue->filing;
 	const struct lane_group *group, *last = NULL;
 
-	if (filing == NULL)
-		return true;
 	for (group = filing->stale; group != NULL; last = group, group = group->next_stale) {
-		if (group->prev_stale != last || group->seat->bundle->queue != queue)
+		if (group->prev_stale != last || group->seat->bundle->filing != filing)
+			return false;
+	}
+	return true;
+}
+
+static bool are_filings_sound(const struct queue *queue)
+{
+	const struct filing *filing;
+	size_t at = 0;
+
+	while ((filing = shelf_next_filing(queue, &at)) != NULL) {
+		if (filing->queue != queue || !bundles_are_sound(filing) ||
+		    !are_stale_groups_sound(filing))
 			return false;
 	}
 	return true;
@@ -110,7 +125,7 @@ static bool is_seat_sound(const struct lane *lane)
 {
 	const struct seat *seat = lane->seat;
 
-	if (seat == NULL || seat->bundle->queue != lane->queue || lane->group->seat != seat)
+	if (seat == NULL || seat->bundle->filing != lane->filing || lane->group->seat != seat)
 		return false;
 	for (uint32_t i = 0; i < seat->bundle->count; i++) {
 		if (!contains(lane->set, seat->bundle->limits[i]))
@@ -118,7 +133,7 @@ static bool is_seat_sound(const struct lane *lane)
 	}
 	if (bundle_is_outdated(seat->bundle))
 		return true;
-	if (lane->queue->fair == NULL)
+	if (lane->filing->queue->fair == NULL)
 		return seat->turn == NULL;
 	return seat->turn != NULL && seat->turn->name == lane->set->limits[0]->name;
 }
@@ -145,7 +160,7 @@ bool lanes_are_sound(const struct qless *q)
 	for (size_t i = 0; i < q->all_queues.count; i++) {
 		const struct queue *queue = q->all_queues.items[i];
 
-		if (!bundles_are_sound(queue) || !are_stale_groups_sound(queue) ||
+		if (!are_filings_sound(queue) || !shelves_are_sound(q, queue) ||
 		    (queue->fair != NULL && !fair_is_sound(queue->fair)))
 			return false;
 		in_lists += skiplist_count(&queue->limited);

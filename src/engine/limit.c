@@ -38,6 +38,7 @@ void qless_set_limits(struct qless *q, const struct qless_limits *limits)
 		.max_jobs = clamp(limits->max_jobs, QLESS_MAX_JOBS),
 		.max_dependents = clamp(limits->max_dependents, QLESS_MAX_DEPENDENTS),
 		.max_limits = clamp(limits->max_limits, QLESS_MAX_LIMITS),
+		.max_class_indexes = clamp(limits->max_class_indexes, QLESS_MAX_CLASS_INDEXES),
 		.max_result_bytes = clamp(limits->max_result_bytes, QLESS_MAX_TEXT_BYTES),
 		.max_note_bytes = clamp(limits->max_note_bytes, QLESS_MAX_TEXT_BYTES),
 		.max_meta_fields = clamp(limits->max_meta_fields, QLESS_MAX_META_FIELDS),

@@ -13,6 +13,7 @@
 #include "engine/lane.h"
 #include "engine/named_limit.h"
 #include "engine/recur.h"
+#include "engine/shelf.h"
 #include "util/container.h"
 
 /* ---- checks ---- */
@@ -96,6 +97,7 @@ bool limits_are_sound(const struct qless *q)
 
 void limits_suspend(struct qless *q)
 {
+	shelves_drop(q);
 	q->are_limits_suspended = hash_count(&q->limit_sets) > 0;
 	q->are_limits_stale = false;
 }

@@ -88,7 +88,6 @@ void lock_expire_holder(struct qless *q, struct qless_job *job, double now)
 	double grace_ends = runtime_cap(job, finite_add(now, q->settings.grace_period));
 	bool taken = will_be_taken(q, job);
 
-	assert(job->flags & JOB_LIMITED);
 	if (runtime_is_over(job, now)) {
 		if (runtime_lose(q, job))
 			job_wait_again(q, job);
@@ -99,12 +98,24 @@ void lock_expire_holder(struct qless *q, struct qless_job *job, double now)
 		warn(q, queue, job, now);
 	if (!taken) {
 		skiplist_rescore(&queue->locks, &job->node, grace_ends);
-		slots_hold(q, job, grace_ends);
+		if (job->flags & JOB_LIMITED)
+			slots_hold(q, job, grace_ends);
 		queue_falls_due(q, queue, grace_ends);
 	} else if (take_away(q, job)) {
 		job_wait_again(q, job);
 	}
 	engine_changed(q);
+}
+
+bool lock_expire_any(struct qless *q, struct queue *queue, double now, int64_t max)
+{
+	struct skipnode *node = skiplist_first(&queue->locks), *next;
+
+	for (; max > 0 && lock_is_expired(node, now); max--, node = next) {
+		next = skiplist_next(node);
+		lock_expire_holder(q, job_from_node(node), now);
+	}
+	return !lock_is_expired(node, now);
 }
 
 /* Let a job, whose worker was warned, return to the locks with this expiry. */

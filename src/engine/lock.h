@@ -20,9 +20,11 @@ bool lock_is_expired(const struct skipnode *node, double now);
  * instead. Jobs without retries left, or with retries that cannot be counted down, fail. */
 void lock_expire(struct qless *q, struct queue *queue, double now, int64_t max,
 		 struct job_vec *ret_jobs);
-/* Treat the expired lock of a job that names limits as lock_expire() does. A job that loses its
- * lock waits in its own queue, because it needs its limits again. */
+/* Treat the expired lock of a job as lock_expire() does. A job that loses its lock waits in its own
+ * queue: another pop decides whether its limits are open, or whether it has the right class. */
 void lock_expire_holder(struct qless *q, struct qless_job *job, double now);
+/* Treat up to `max` expired locks of a queue in that way. Returns whether none is left. */
+bool lock_expire_any(struct qless *q, struct queue *queue, double now, int64_t max);
 /* Let the lock of a running job expire at another time. Its worker is not warned any more. */
 void lock_renew(struct qless *q, struct qless_job *job, double expires);
 /* Whether Redis would decrement this number of retries left: it prints as an integer. */

@@ -6,6 +6,7 @@
 
 #include "engine/account.h"
 #include "engine/advance.h"
+#include "engine/due.h"
 #include "engine/engine_int.h"
 #include "engine/error.h"
 #include "engine/event.h"
@@ -21,6 +22,7 @@
 #include "engine/recur.h"
 #include "engine/run.h"
 #include "engine/runtime.h"
+#include "engine/shelf.h"
 #include "engine/stats.h"
 #include "engine/tag.h"
 #include "engine/vec.h"
@@ -41,6 +43,16 @@
 /* Slots of limits that one pop takes, unless the first job alone has more, and slots of the expired
  * locks that it looks after. Taking a slot costs about a quarter of handing out a job. */
 #define CHOSEN_SLOTS_MAX 25000u
+
+/* Expired locks, and jobs that are due, that a pop of one class looks after: they are in no order
+ * of classes, so it treats those of all classes. The next pops go on. */
+#define CLASS_LATE_MAX	250
+#define CLASS_MOVED_MAX 1000
+/* Jobs that are due that such a pop moves at once. */
+#define CLASS_MOVED_AT_ONCE 64
+
+/* For pops of any class. */
+#define ANY_CLASS str_make(NULL, 0)
 
 /* Bytes of a dependent in the listing of its job, roughly. */
 #define DEPENDENT_BYTES 64
@@ -175,23 +187,60 @@ static inline void prefetch_next_of_lane(const struct qless_job *job)
 	__builtin_prefetch(&next->node);
 }
 
-/* Choose the best jobs that may run, and take their tokens and slots. If all that wait are shut, go
- * on with what is due: the jobs that came due first may all be shut, too. */
-static void choose_waiting(struct qless *q, struct queue *queue, double now, int64_t max,
-			   double expires, struct lane_search *search)
+/* The best waiting job without limits: on the shelf, unless that is NULL. */
+static inline struct qless_job *best_plain(const struct queue *queue, const struct shelf *shelf)
+{
+	const struct skipnode *node;
+
+	if (shelf != NULL)
+		return shelf_best(shelf);
+	node = skiplist_last(&queue->work);
+	return node != NULL ? job_from_node(node) : NULL;
+}
+
+/* Move more of what is due for a pop of one class, up to *left jobs, most of which may have another
+ * class. Returns whether there was anything. */
+static bool move_due_of_any(struct qless *q, struct queue *queue, double now, int64_t *left)
+{
+	int64_t moved;
+
+	if (*left <= 0) {
+		queue_wake(q, queue);
+		return false;
+	}
+	moved = advance_for_pop(q, queue, now, CLASS_MOVED_AT_ONCE);
+	*left -= moved;
+	return moved > 0;
+}
+
+/* Move more of what is due, because nothing that waits may be handed out. Returns whether there was
+ * anything. */
+static __attribute__((noinline)) bool move_due(struct qless *q, struct queue *queue,
+					       const struct shelf *shelf, double now, int64_t max,
+					       int64_t *left)
+{
+	return shelf == NULL ? advance_for_pop(q, queue, now, max) > 0
+			     : move_due_of_any(q, queue, now, left);
+}
+
+/* Choose the best jobs that may run, on the shelf unless that is NULL, and take their tokens and
+ * slots. If all that wait are shut, go on with what is due: the jobs that came due first may all be
+ * shut, too. */
+static void choose_waiting(struct qless *q, struct queue *queue, struct shelf *shelf, double now,
+			   int64_t max, double expires, struct lane_search *search)
 {
 	struct budget left = { CHOSEN_BYTES_MAX, CHOSEN_SLOTS_MAX };
+	int64_t moves_left = CLASS_MOVED_MAX;
 
 	while (max > 0 && !search->is_stopped) {
-		struct skipnode *node = skiplist_last(&queue->work);
-		struct qless_job *other = node != NULL ? job_from_node(node) : NULL;
-		struct qless_job *limited = lane_choose(q, queue, now, other, search);
+		struct qless_job *other = best_plain(queue, shelf);
+		struct qless_job *limited = lane_choose(q, queue, shelf, now, other, search);
 		struct qless_job *job = limited != NULL ? limited : other;
 
 		if (search->is_stopped)
 			break;
 		if (job == NULL) {
-			if (advance_for_pop(q, queue, now, max) == 0)
+			if (!move_due(q, queue, shelf, now, max, &moves_left))
 				break;
 			lane_search_step(search);
 			continue;
@@ -301,10 +350,52 @@ static void set_result(struct qless *q, struct qless_jobs *ret_jobs)
 	};
 }
 
+/* Move what is due as a pop of a class does that finds no job. */
+static void move_without_choice(struct qless *q, struct queue *queue, double now,
+				struct lane_search *search)
+{
+	int64_t left = CLASS_MOVED_MAX;
+
+	while (!search->is_stopped && move_due_of_any(q, queue, now, &left))
+		lane_search_step(search);
+}
+
+/* Choose jobs of one class. The jobs whose locks expired wait for their turn. */
+static void choose_of_class(struct qless *q, struct queue *queue, struct qless_str klass,
+			    double now, int64_t count, double expires, struct lane_search *search)
+{
+	struct shelf *shelf;
+
+	if (!lock_expire_any(q, queue, now, CLASS_LATE_MAX))
+		queue_wake(q, queue);
+	advance_for_pop(q, queue, now, count);
+	shelf = shelf_need(q, queue, klass, now);
+	if (search->steps_left == 0)
+		return;
+	if (shelf != NULL)
+		choose_waiting(q, queue, shelf, now, count, expires, search);
+	else
+		move_without_choice(q, queue, now, search);
+}
+
+/* Choose jobs of any class. */
+static void choose(struct qless *q, struct queue *queue, double now, int64_t count, double expires,
+		   struct lane_search *search)
+{
+	lock_expire(q, queue, now, count, &q->jobs_out);
+	count -= (int64_t)q->jobs_out.count;
+	assert(count >= 0);
+	advance_for_pop(q, queue, now, count);
+	if (skiplist_count(&queue->limited) == 0 && queue->fair == NULL)
+		push_waiting(queue, count, &q->jobs_out);
+	else if (search->steps_left > 0)
+		choose_waiting(q, queue, NULL, now, count, expires, search);
+}
+
 /* Pop from a queue that exists, into jobs_out. The arguments have been checked, and nothing that a
  * job contains makes this fail. */
 static void pop_from(struct qless *q, struct queue *queue, double now, struct intern *worker,
-		     int64_t count, struct lane_search *search)
+		     struct qless_str klass, int64_t count, struct lane_search *search)
 {
 	double expires = queue_lock_expiry(q, queue, now);
 	unsigned flags = 0;
@@ -314,14 +405,12 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 	worker_seen(q, worker, now);
 	if (count == 0)
 		return;
-	lock_expire(q, queue, now, count, &q->jobs_out);
-	count -= (int64_t)q->jobs_out.count;
-	assert(count >= 0);
-	advance_for_pop(q, queue, now, count);
-	if (skiplist_count(&queue->limited) == 0 && queue->fair == NULL)
-		push_waiting(queue, count, &q->jobs_out);
-	else if (search->steps_left > 0)
-		choose_waiting(q, queue, now, count, expires, search);
+	if (__builtin_expect(queue->shelves != NULL, 0))
+		shelves_tidy(q, queue);
+	if (__builtin_expect(klass.ptr != NULL, 0))
+		choose_of_class(q, queue, klass, now, count, expires, search);
+	else
+		choose(q, queue, now, count, expires, search);
 	charge_queue(q, queue, now, q->jobs_out.count);
 	assert(q->batch.count == 0);
 	for (i = 0; i < q->jobs_out.count; i++) {
@@ -336,8 +425,8 @@ static void pop_from(struct qless *q, struct queue *queue, double now, struct in
 }
 
 static int pop(struct qless *q, double now, struct qless_str queue_text,
-	       struct qless_str worker_text, int64_t count, struct lane_search *search,
-	       struct qless_jobs *ret_jobs)
+	       struct qless_str worker_text, struct qless_str klass, int64_t count,
+	       struct lane_search *search, struct qless_jobs *ret_jobs)
 {
 	struct queue *queue;
 	struct intern *worker;
@@ -354,7 +443,7 @@ static int pop(struct qless *q, double now, struct qless_str queue_text,
 	if (queue == NULL || !queue->paused) {
 		worker = intern_get(&q->worker_names, worker_text);
 		if (queue != NULL)
-			pop_from(q, queue, now, worker, count, search);
+			pop_from(q, queue, now, worker, klass, count, search);
 		else
 			worker_seen(q, worker, now);
 		intern_unref(&q->worker_names, worker);
@@ -372,13 +461,20 @@ int qless_pop(struct qless *q, double now, struct qless_str queue, struct qless_
 int qless_pop_steps(struct qless *q, double now, struct qless_str queue, struct qless_str worker,
 		    int64_t count, uint64_t steps, struct qless_jobs *ret_jobs)
 {
+	return qless_pop_class_steps(q, now, queue, worker, ANY_CLASS, count, steps, ret_jobs);
+}
+
+int qless_pop_class_steps(struct qless *q, double now, struct qless_str queue,
+			  struct qless_str worker, struct qless_str klass, int64_t count,
+			  uint64_t steps, struct qless_jobs *ret_jobs)
+{
 	struct lane_search search = {
 		.late_left = LATE_HOLDERS_MAX,
 		.looks_left = UINT64_MAX,
 		.steps_left = steps,
 	};
 
-	return pop(q, now, queue, worker, count, &search, ret_jobs);
+	return pop(q, now, queue, worker, klass, count, &search, ret_jobs);
 }
 
 uint64_t qless_share_looks(struct qless *q, uint64_t looks)
@@ -406,13 +502,21 @@ int qless_pop_some(struct qless *q, double now, struct qless_str queue, struct q
 		   int64_t count, struct qless_jobs *ret_jobs, bool *ret_is_stopped,
 		   uint64_t *ret_steps)
 {
+	return qless_pop_class_some(q, now, queue, worker, ANY_CLASS, count, ret_jobs,
+				    ret_is_stopped, ret_steps);
+}
+
+int qless_pop_class_some(struct qless *q, double now, struct qless_str queue,
+			 struct qless_str worker, struct qless_str klass, int64_t count,
+			 struct qless_jobs *ret_jobs, bool *ret_is_stopped, uint64_t *ret_steps)
+{
 	struct lane_search search = {
 		.late_left = LATE_HOLDERS_MAX,
 		.looks_left = begin_looks(q),
 		.steps_left = UINT64_MAX,
 	};
 	uint64_t given = search.looks_left;
-	int rc = pop(q, now, queue, worker, count, &search, ret_jobs);
+	int rc = pop(q, now, queue, worker, klass, count, &search, ret_jobs);
 
 	end_looks(q, given, search.looks_left);
 	*ret_is_stopped = search.is_stopped;
@@ -427,9 +531,10 @@ static bool is_due(const struct skiplist *list, double now)
 	return node != NULL && node->score <= now;
 }
 
-/* Whether a job with limits may run, or the search stops. It files lanes, which is no change of the
- * state. */
-static bool has_open_lane(const struct qless *q, struct queue *queue, double now)
+/* Whether a job with limits may run, on the shelf unless that is NULL, or the search stops. It
+ * files lanes, which is no change of the state. */
+static bool has_open_lane(const struct qless *q, struct queue *queue, struct shelf *shelf,
+			  double now)
 {
 	struct lane_search search = {
 		.is_question = true,
@@ -438,7 +543,7 @@ static bool has_open_lane(const struct qless *q, struct queue *queue, double now
 	};
 	uint64_t given = search.looks_left;
 	struct qless *changing = (struct qless *)(uintptr_t)q;
-	const struct qless_job *job = lane_choose(changing, queue, now, NULL, &search);
+	const struct qless_job *job = lane_choose(changing, queue, shelf, now, NULL, &search);
 
 	end_looks(changing, given, search.looks_left);
 	if (job == NULL)
@@ -447,16 +552,70 @@ static bool has_open_lane(const struct qless *q, struct queue *queue, double now
 	return true;
 }
 
+/* Whether a pop may hand out anything. */
+static bool may_hand_out(const struct queue *queue, double now)
+{
+	return !queue->paused && limit_concurrency(queue, now, 1) > 0 &&
+	       limit_rate(queue, now, 1) > 0;
+}
+
+/* Whether a pop finds an expired lock, or something that is due. */
+static bool has_something_due(const struct queue *queue, double now)
+{
+	return lock_is_expired(skiplist_first(&queue->locks), now) ||
+	       is_due(&queue->scheduled, now) || is_due(&queue->recurring, now);
+}
+
 bool qless_is_poppable(const struct qless *q, double now, struct qless_str queue_text)
 {
 	struct queue *queue = queue_find(q, queue_text);
 
-	return queue != NULL && !queue->paused && limit_concurrency(queue, now, 1) > 0 &&
-	       limit_rate(queue, now, 1) > 0 &&
+	return queue != NULL && may_hand_out(queue, now) &&
 	       (skiplist_count(&queue->work) != 0 ||
-		(skiplist_count(&queue->limited) != 0 && has_open_lane(q, queue, now)) ||
-		lock_is_expired(skiplist_first(&queue->locks), now) ||
-		is_due(&queue->scheduled, now) || is_due(&queue->recurring, now));
+		(skiplist_count(&queue->limited) != 0 && has_open_lane(q, queue, NULL, now)) ||
+		has_something_due(queue, now));
+}
+
+/* ---- pops of one class ---- */
+
+bool qless_prepare_class(struct qless *q, double now, struct qless_str queue_text,
+			 struct qless_str klass, bool can_wait, size_t *left)
+{
+	struct shelf_wish wish = { now, can_wait };
+	struct queue *queue = queue_find(q, queue_text);
+
+	return queue == NULL || shelf_prepare(q, queue, klass, wish, left);
+}
+
+size_t qless_class_index_count(const struct qless *q)
+{
+	return q->shelf_books.kept + q->shelf_books.dropped;
+}
+
+size_t qless_class_entry_count(const struct qless *q)
+{
+	return q->shelf_books.entries;
+}
+
+/* Whether a job of the class waits and may run. Nobody knows that before the shelf is full. */
+static bool has_waiting(const struct qless *q, struct queue *queue, struct qless_str klass,
+			double now)
+{
+	struct shelf *shelf = shelf_find(queue, klass);
+
+	if (shelf == NULL || shelf->state != SHELF_FULL)
+		return shelf_has_jobs(q, klass) && queue_count_waiting(queue) > 0;
+	shelf_ask(shelf, now);
+	return shelf_best(shelf) != NULL || has_open_lane(q, queue, shelf, now);
+}
+
+bool qless_is_class_poppable(const struct qless *q, double now, struct qless_str queue_text,
+			     struct qless_str klass)
+{
+	struct queue *queue = queue_find(q, queue_text);
+
+	return queue != NULL && may_hand_out(queue, now) &&
+	       (has_something_due(queue, now) || has_waiting(q, queue, klass, now));
 }
 
 /* Bytes of the jobs that a recurring job makes if it is due: at most `count` jobs. */

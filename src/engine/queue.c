@@ -19,6 +19,7 @@
 #include "engine/named_limit.h"
 #include "engine/recur.h"
 #include "engine/settings.h"
+#include "engine/shelf.h"
 #include "engine/stats.h"
 #include "engine/vec.h"
 #include "util/container.h"
@@ -112,6 +113,7 @@ static struct queue *queue_new(struct qless *q, struct qless_str name)
 	queue->start_timeout = settings_start_timeout(q, name);
 	queue->retain = settings_retain(q, name);
 	heap_node_init(&queue->due);
+	queue->class_due = INFINITY;
 	queue->index = (uint32_t)q->all_queues.count;
 	queue_vec_push(&q->all_queues, queue);
 	queue->limit = find_limit(q, name);
@@ -160,6 +162,8 @@ void queue_free(struct qless *q, struct queue *queue)
 	for (int i = 0; i < QUEUE_ALL_LISTS; i++)
 		skiplist_done(&queue->lists[i]);
 	fair_free(q, queue->fair);
+	while (shelves_discard_one(queue))
+		continue;
 	filing_free(q, queue->filing);
 	stats_free_days(queue);
 	leave_all(&q->all_queues, queue);

@@ -18,6 +18,7 @@
 
 struct fair;
 struct named_limit;
+struct shelves;
 struct stats_day;
 
 struct queue {
@@ -41,6 +42,8 @@ struct queue {
 	double retain;		   /* seconds; NAN: complete jobs are not retained */
 	struct named_limit *limit; /* `queue:<name>`; NULL if there is none */
 	struct filing *filing;	   /* its lanes, see bundle.h; NULL if it never had any */
+	struct shelves *shelves;   /* see shelf.h; NULL if there are none */
+	double class_due;	   /* when a pop of one class tries again; INFINITY if none does */
 	struct fair *fair;	   /* NULL unless the order is fair */
 	uint32_t name_len;	   /* so that the name can be passed on without reading it */
 	uint32_t index;		   /* in qless.all_queues */

@@ -17,6 +17,7 @@
 #include "engine/queue.h"
 #include "engine/retain.h"
 #include "engine/runtime.h"
+#include "engine/shelf.h"
 #include "engine/unique.h"
 #include "engine/worker.h"
 
@@ -102,13 +103,25 @@ double job_work_score(const struct qless_job *job, double time)
 	return work_score(job, time);
 }
 
+/* Whether the job may be on a shelf, and is in no lane. */
+static inline bool may_be_on_shelf(const struct qless_job *job)
+{
+	return (job->state == QLESS_WAITING || job->state == QLESS_STALLED) &&
+	       __builtin_expect(job->queue->shelves != NULL, 0);
+}
+
 void job_rescore(struct qless *q, struct qless_job *job, double score)
 {
 	bool is_filed = has_lane(job, job->state);
+	bool is_shelved = !is_filed && may_be_on_shelf(job);
 
 	if (is_filed)
 		lane_leave(q, job);
+	if (is_shelved)
+		shelf_leave(job);
 	skiplist_rescore(job_list(q, job), &job->node, score);
+	if (is_shelved)
+		shelf_enter(job, score);
 	if (is_filed)
 		lane_enter(q, job);
 	else if (job->state == QLESS_RUNNING && (job->flags & JOB_LIMITED))
@@ -172,6 +185,8 @@ void job_leave(struct qless *q, struct qless_job *job)
 		leave_lane(q, job);
 		return;
 	}
+	if (may_be_on_shelf(job))
+		shelf_leave(job);
 	skiplist_remove(list_of(q, job, job->state), &job->node);
 	if (job->state == QLESS_FAILED) {
 		failed_history_remove(q);
@@ -229,6 +244,8 @@ static inline void tell_queue(struct qless *q, const struct qless_job *job, enum
 	case QLESS_WAITING:
 	case QLESS_STALLED:
 		queue_wake(q, job->queue);
+		if (__builtin_expect(job->queue->shelves != NULL, 0) && !(job->flags & JOB_LIMITED))
+			shelf_enter(job, score);
 		if (job->queue->fair != NULL && !(job->flags & JOB_LIMITED) &&
 		    skiplist_count(&job->queue->work) == job->node.linked)
 			fair_enter_plain(job->queue->fair);

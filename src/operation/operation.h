@@ -124,6 +124,7 @@ struct operation {
 		struct {
 			struct qless_str queue;
 			struct qless_str worker;
+			const struct qless_str *klass; /* NULL: any class */
 			int64_t count;
 			/* It takes little time, and may stop early. Not in the log: once the pop
 			 * has run, the log needs the steps that it took. */

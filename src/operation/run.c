@@ -146,16 +146,17 @@ static int run_part(struct qless *q, const struct operation *op, size_t i,
 
 static int run_pop(struct qless *q, const struct operation *op, struct operation_outcome *ret)
 {
+	struct qless_str klass = op->pop.klass != NULL ? *op->pop.klass : str_make(NULL, 0);
 	uint64_t steps;
 	int rc;
 
 	if (!op->pop.may_stop) {
 		steps = op->pop.has_steps ? (uint64_t)op->pop.steps : UINT64_MAX;
-		return qless_pop_steps(q, op->now, op->pop.queue, op->pop.worker, op->pop.count,
-				       steps, &ret->jobs);
+		return qless_pop_class_steps(q, op->now, op->pop.queue, op->pop.worker, klass,
+					     op->pop.count, steps, &ret->jobs);
 	}
-	rc = qless_pop_some(q, op->now, op->pop.queue, op->pop.worker, op->pop.count, &ret->jobs,
-			    &ret->is_stopped, &steps);
+	rc = qless_pop_class_some(q, op->now, op->pop.queue, op->pop.worker, klass, op->pop.count,
+				  &ret->jobs, &ret->is_stopped, &steps);
 	ret->steps = (int64_t)steps;
 	return rc;
 }

@@ -51,6 +51,14 @@ struct qless_str model_worker_name(int worker)
 			(size_t)snprintf(texts[worker], sizeof texts[worker], "w%d", worker));
 }
 
+struct qless_str model_klass_name(int klass)
+{
+	static const struct qless_str names[MODEL_KLASSES] = { STR_INIT("Klass"), STR_INIT("Class"),
+							       STR_INIT("K") };
+
+	return names[klass];
+}
+
 struct qless_str model_group_name(int group)
 {
 	static const struct qless_str names[MODEL_GROUPS] = {
@@ -402,6 +410,7 @@ int model_put_job(struct model *m, double now, const struct model_put *put)
 	/* A new dependency replaces the old one. */
 	if (put->depends != MODEL_NONE)
 		job->depends = MODEL_NONE;
+	job->klass = put->klass;
 	job->queue = put->queue;
 	job->worker = MODEL_NONE;
 	job->is_held = job->in_grace = false;
@@ -514,13 +523,15 @@ static bool comes_before(const struct model *m, const struct model_job *a,
 	return a->score > b->score || (a->score == b->score && a > b);
 }
 
-/* The best of all jobs of a queue that may run; MODEL_NONE if there is none. */
-static int best_candidate(const struct model *m, double now, int queue)
+/* The best of all jobs of a queue that may run, and have the class unless that is MODEL_NONE;
+ * MODEL_NONE if there is none. */
+static int best_candidate(const struct model *m, double now, int queue, int klass)
 {
 	int best = MODEL_NONE;
 
 	for (int i = 0; i < MODEL_JOBS; i++) {
 		if (waits(&m->jobs[i]) && m->jobs[i].queue == queue &&
+		    (klass == MODEL_NONE || m->jobs[i].klass == klass) &&
 		    may_run(m, now, &m->jobs[i]) &&
 		    (best == MODEL_NONE || comes_before(m, &m->jobs[i], &m->jobs[best])))
 			best = i;
@@ -541,10 +552,10 @@ static int full_limit(const struct model *m, const struct model_job *job)
 /* The next job to hand out. If a slot that it needs belongs to a worker whose lock expired, that
  * lock is treated as in a pop from its queue, which is a step, and the choice begins anew. Returns
  * MODEL_NONE if no step is left. */
-static int choose(struct model *m, double now, int queue, int *steps)
+static int choose(struct model *m, double now, int queue, int klass, int *steps)
 {
 	while (*steps > 0) {
-		int best = best_candidate(m, now, queue);
+		int best = best_candidate(m, now, queue, klass);
 		int full = best != MODEL_NONE ? full_limit(m, &m->jobs[best]) : MODEL_NONE;
 		struct model_job *holder;
 
@@ -602,7 +613,7 @@ int model_pop(struct model *m, double now, int queue, int worker, int count, int
 		promoted = promote(m, now, queue, count - given);
 		notice_names(m);
 		while (given < count) {
-			int job = choose(m, now, queue, &steps);
+			int job = choose(m, now, queue, MODEL_NONE, &steps);
 
 			if (job == MODEL_NONE)
 				break;
@@ -614,6 +625,44 @@ int model_pop(struct model *m, double now, int queue, int worker, int count, int
 		}
 		/* Promoting others is a step. */
 	} while (given < count && promoted > 0 && steps-- > 0);
+	return given;
+}
+
+int model_pop_class(struct model *m, double now, int queue, int worker, int klass, int count,
+		    int steps, int ret_jobs[MODEL_JOBS])
+{
+	int expired[MODEL_JOBS];
+	int given = 0;
+	int expired_count;
+
+	if (m->queues[queue].is_paused)
+		return 0;
+	count = room_of_queue(m, now, queue, count);
+	count = limit_count_of_queue(m, queue, now, count);
+	if (count == 0)
+		return 0;
+	/* A job that its worker loses waits for its turn. */
+	expired_count = model_expired(m, queue, now, expired);
+	for (int i = 0; i < expired_count; i++) {
+		if (expire_lock(m, now, &m->jobs[expired[i]]))
+			give_back(&m->jobs[expired[i]]);
+		notice_names(m);
+	}
+	promote(m, now, queue, count);
+	notice_names(m);
+	while (given < count && steps > 0) {
+		int job = choose(m, now, queue, klass, &steps);
+
+		if (job != MODEL_NONE) {
+			count_turn(m, &m->jobs[job]);
+			hand_out(m, now, queue, worker, job);
+			ret_jobs[given++] = job;
+		} else if (steps == 0 || promote(m, now, queue, MODEL_JOBS) == 0) {
+			break;
+		}
+		notice_names(m);
+		steps--;
+	}
 	return given;
 }
 
@@ -998,18 +1047,30 @@ static bool has_changed(const struct model_job *a, const struct model_job *b)
 	       a->in_grace != b->in_grace || a->remaining != b->remaining;
 }
 
+static bool have_jobs_changed(const struct model *a, const struct model *b)
+{
+	for (int i = 0; i < MODEL_JOBS; i++) {
+		if (a->jobs[i].exists && has_changed(&a->jobs[i], &b->jobs[i]))
+			return true;
+	}
+	return false;
+}
+
 bool model_pop_changes(const struct model *m, double now, int queue)
 {
 	struct model copy = *m;
 	int jobs[MODEL_JOBS];
 
-	if (model_pop(&copy, now, queue, 0, 1, INT_MAX, jobs) > 0)
-		return true;
-	for (int i = 0; i < MODEL_JOBS; i++) {
-		if (m->jobs[i].exists && has_changed(&m->jobs[i], &copy.jobs[i]))
-			return true;
-	}
-	return false;
+	return model_pop(&copy, now, queue, 0, 1, INT_MAX, jobs) > 0 || have_jobs_changed(m, &copy);
+}
+
+bool model_class_pop_changes(const struct model *m, double now, int queue, int klass)
+{
+	struct model copy = *m;
+	int jobs[MODEL_JOBS];
+
+	return model_pop_class(&copy, now, queue, 0, klass, 1, INT_MAX, jobs) > 0 ||
+	       have_jobs_changed(m, &copy);
 }
 
 /* Consider another time at which something may change. */

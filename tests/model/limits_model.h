@@ -19,6 +19,7 @@
 #define MODEL_QUEUES	 3
 #define MODEL_WORKERS	 4
 #define MODEL_JOB_LIMITS 3
+#define MODEL_KLASSES	 3
 
 /* Names that jobs mention; then the limits of the queues; then patterns, which only rules have. */
 #define MODEL_NAMES    7
@@ -48,6 +49,7 @@ struct model_limit {
 struct model_job {
 	bool exists;
 	enum qless_state state;
+	int klass;
 	int queue;  /* MODEL_NONE once complete */
 	int worker; /* MODEL_NONE without one */
 	double priority;
@@ -89,7 +91,7 @@ struct model {
 };
 
 struct model_put {
-	int queue, job, worker;
+	int queue, job, worker, klass;
 	double delay;
 	bool has_priority, has_retries, has_limits;
 	double priority, retries;
@@ -106,6 +108,7 @@ struct qless_str model_jid(int job);
 struct qless_str model_queue_name(int queue);
 struct qless_str model_worker_name(int worker);
 struct qless_str model_group_name(int group);
+struct qless_str model_klass_name(int klass);
 /* The number of a job by its jid. */
 int model_job_number(struct qless_str jid);
 
@@ -129,6 +132,9 @@ int model_put_job(struct model *m, double now, const struct model_put *put);
  * qless_pop_some(). */
 int model_pop(struct model *m, double now, int queue, int worker, int count, int steps,
 	      int ret_jobs[MODEL_JOBS]);
+/* The same for a pop of one class, which any class may have as `klass`. */
+int model_pop_class(struct model *m, double now, int queue, int worker, int klass, int count,
+		    int steps, int ret_jobs[MODEL_JOBS]);
 int model_heartbeat(struct model *m, double now, int job, int worker);
 /* `put` is the next queue with its options, or NULL. */
 int model_complete(struct model *m, double now, int job, int worker, int queue,
@@ -160,6 +166,8 @@ double model_opens(const struct model *m, int limit);
 /* Whether a pop of one job from the queue changes anything: it hands out a job, or it moves one
  * that is due or has lost its lock. */
 bool model_pop_changes(const struct model *m, double now, int queue);
+/* The same for a pop of one class. */
+bool model_class_pop_changes(const struct model *m, double now, int queue, int klass);
 /* The first time after `now` at which it does if nothing else happens; INFINITY if there is none.
  */
 double model_next_change(const struct model *m, double now, int queue);

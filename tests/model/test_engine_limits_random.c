@@ -3,6 +3,7 @@
  * engine must hand out exactly the jobs of the model, in its order. Besides, the jobs that it hands
  * out are held against the rules themselves, whatever the model says. The operations also run on a
  * second engine as they are recorded, and a snapshot takes the place of the engine now and then.
+ * Some pops are those of one class, and their shelves come and go.
  *
  * QLESSD_LIMITS_STEPS and QLESSD_LIMITS_SEED in the environment select another length and another
  * first seed.
@@ -19,6 +20,8 @@
 #include "unit.h"
 
 #include "engine/engine_int.h"
+#include "engine/lane.h"
+#include "engine/shelf.h"
 #include "engine/state.h"
 #include "operation/operation.h"
 #include "util/buf.h"
@@ -54,7 +57,7 @@ static bool awake[MODEL_QUEUES];
 static struct outs outs[MODEL_LIMITS];
 static char shown[SHOWN][400];
 static unsigned noted;
-static unsigned long total, handed_out, checked_waits, woken_for_nothing, stopped;
+static unsigned long total, handed_out, checked_waits, woken_for_nothing, stopped, shelves_built;
 
 static unsigned pick(unsigned below)
 {
@@ -235,16 +238,19 @@ static void reload(struct qless **q, uint64_t hash_seed)
 
 /* With every other seed, a search looks at few lanes, so that many pops stop early. A bundle and a
  * name of it take a look each, and only then something is known. */
-static void limit_looks(void)
+static void limit_engine(void)
 {
 	if (seed % 2 == 0)
 		engine->looks_max = 2 + seed / 2 % 4;
+	/* So few indexes of classes that one often gives way to another one. */
+	if (seed % 3 == 0)
+		qless_set_limits(engine, &(struct qless_limits){ .max_class_indexes = 2 });
 }
 
 static void reload_engine(void)
 {
 	reload(&engine, pick(1000));
-	limit_looks();
+	limit_engine();
 	/* Those who wait ask an engine that was loaded once. */
 	for (int i = 0; i < MODEL_QUEUES; i++)
 		awake[i] = true;
@@ -497,6 +503,43 @@ static void check_next_due(void)
 	}
 }
 
+/* ---- shelves ---- */
+
+/* Make and drop shelves, a few jobs at a time. Nothing else may notice. */
+static void change_shelf(void)
+{
+	struct queue *queue = queue_find(engine, model_queue_name((int)pick(MODEL_QUEUES)));
+	struct qless_str klass = model_klass_name((int)pick(MODEL_KLASSES));
+	size_t left = pick(8);
+	struct shelf *shelf;
+
+	if (queue == NULL)
+		return;
+	shelf = shelf_find(queue, klass);
+	if (shelf != NULL && one_in(3))
+		shelf_begin_dropping(shelf);
+	else
+		shelf_prepare(engine, queue, klass, (struct shelf_wish){ latest, false }, &left);
+	shelf = shelf_find(queue, klass);
+	shelves_built += shelf != NULL && shelf->state == SHELF_FULL;
+	require(lanes_are_sound(engine), "the lanes or the shelves are damaged");
+}
+
+/* A worker that waits for a class learns that there is something for it. */
+static void check_class(void)
+{
+	double after = nextafter(latest, INFINITY);
+	int queue = (int)pick(MODEL_QUEUES), klass = (int)pick(MODEL_KLASSES);
+	bool has_something = model_class_pop_changes(&model, after, queue, klass);
+	bool is_poppable = qless_is_class_poppable(engine, after, model_queue_name(queue),
+						   model_klass_name(klass));
+
+	require(!has_something || is_poppable,
+		"a pop of the class would find something, but the queue says it would not");
+	require(!has_something || qless_is_poppable(engine, after, model_queue_name(queue)),
+		"a pop of the class would find something, but one of any class would not");
+}
+
 /* ---- calls ---- */
 
 static int some_job(enum qless_state state)
@@ -515,6 +558,11 @@ static int some_job(enum qless_state state)
 static int some_queue(void)
 {
 	return (int)pick(MODEL_QUEUES);
+}
+
+static int some_klass(void)
+{
+	return (int)pick(MODEL_KLASSES);
 }
 
 static int some_worker(void)
@@ -557,6 +605,7 @@ static struct model_put some_put(void)
 		.queue = some_queue(),
 		.job = (int)pick(MODEL_JOBS),
 		.worker = some_worker(),
+		.klass = some_klass(),
 		.delay = one_in(6) ? pick(40) * 0.25 : 0,
 		.has_priority = one_in(3),
 		.priority = pick(4),
@@ -598,7 +647,7 @@ static void call_put(void)
 		.put = { .worker = model_worker_name(put.worker),
 			 .queue = model_queue_name(put.queue),
 			 .jid = model_jid(put.job),
-			 .klass = STR("Klass"),
+			 .klass = model_klass_name(put.klass),
 			 .data = STR("{}"),
 			 .delay = put.delay,
 			 .has_priority = put.has_priority,
@@ -649,7 +698,7 @@ static void call_put_many(void)
 	for (unsigned i = 0; i < count; i++) {
 		put.job = (int)pick(MODEL_JOBS);
 		jobs[3 * i] = model_jid(put.job);
-		jobs[3 * i + 1] = STR("Klass");
+		jobs[3 * i + 1] = model_klass_name(put.klass);
 		jobs[3 * i + 2] = STR("{}");
 		model_put_job(&model, now + i / 1e6, &put);
 	}
@@ -659,22 +708,27 @@ static void call_put_many(void)
 }
 
 /* Returns whether the pop stopped early. It hands out what the model does in as many steps. */
-static bool pop_some(int queue, int worker, int count)
+static bool pop_some(int queue, int worker, int klass, int count)
 {
+	struct qless_str name = model_klass_name(klass != MODEL_NONE ? klass : 0);
 	struct operation op = { .kind = OPERATION_POP,
 				.pop = { .queue = model_queue_name(queue),
 					 .worker = model_worker_name(worker),
+					 .klass = klass != MODEL_NONE ? &name : NULL,
 					 .count = count,
 					 .may_stop = true } };
 	struct operation_outcome outcome;
 	struct qless_job_info info;
 	int expected[MODEL_JOBS];
 	struct model before = model;
-	int expected_count;
+	int expected_count, steps;
 
 	require(run(&op, &outcome) == 0, "a pop fails");
-	expected_count = model_pop(&model, now, queue, worker, count,
-				   outcome.is_stopped ? (int)outcome.steps : INT_MAX, expected);
+	steps = outcome.is_stopped ? (int)outcome.steps : INT_MAX;
+	expected_count =
+		klass != MODEL_NONE
+			? model_pop_class(&model, now, queue, worker, klass, count, steps, expected)
+			: model_pop(&model, now, queue, worker, count, steps, expected);
 	for (size_t i = 0; i < outcome.jobs.count || i < (size_t)expected_count; i++) {
 		int got = MODEL_NONE;
 
@@ -703,11 +757,11 @@ static bool pop_some(int queue, int worker, int count)
 }
 
 /* Each pop that stops early has filed lanes, so that one of the next finds what may run. */
-static void pop_from(int queue, int worker, int count)
+static void pop_from(int queue, int worker, int klass, int count)
 {
 	int tries = 1;
 
-	for (; pop_some(queue, worker, count); tries++)
+	for (; pop_some(queue, worker, klass, count); tries++)
 		require(tries < 1000, "one pop after another stops early");
 	stopped += (unsigned)tries - 1;
 }
@@ -717,9 +771,11 @@ static void call_pop(void)
 	int worker = some_worker();
 	int first = some_queue();
 	int queues = one_in(4) ? MODEL_QUEUES : 1;
+	int klass = one_in(2) ? some_klass() : MODEL_NONE;
 
 	for (int i = 0; i < queues; i++)
-		pop_from((first + i) % MODEL_QUEUES, worker, one_in(3) ? 1 + (int)pick(6) : 1);
+		pop_from((first + i) % MODEL_QUEUES, worker, klass,
+			 one_in(3) ? 1 + (int)pick(6) : 1);
 }
 
 static void call_complete(void)
@@ -1101,7 +1157,7 @@ static void begin(void)
 	now = START;
 	latest = passed = 0;
 	engine = qless_new(&(struct qless_hooks){ .hash_seed = seed });
-	limit_looks();
+	limit_engine();
 	twin = qless_new(&(struct qless_hooks){ .hash_seed = ~seed });
 	/* No completed job is purged, however long the run is. */
 	set_option("jobs-history", 1e12);
@@ -1117,6 +1173,9 @@ static void run_steps(unsigned steps)
 		call_something();
 		compare_jobs();
 		check_sleep();
+		if (one_in(5))
+			change_shelf();
+		check_class();
 		if (one_in(10)) {
 			compare_peek(some_queue());
 			compare_limit((int)pick(MODEL_NAMES));
@@ -1159,6 +1218,7 @@ static void the_engine_hands_out_what_the_model_says(void)
 	       total, handed_out, checked_waits, woken_for_nothing, stopped);
 	TEST_ASSERT_GREATER_THAN(total / 20, handed_out);
 	TEST_ASSERT_GREATER_THAN(total / 500, stopped);
+	TEST_ASSERT_GREATER_THAN(total / 500, shelves_built);
 }
 
 int main(int argc, char **argv)
