@@ -21,7 +21,7 @@ size_t endpoint_option_width(const struct qless_str *args, size_t nargs, size_t 
 	} options[] = {
 		{ STR_INIT("URL"), 2 },	    { STR_INIT("CONCURRENCY"), 2 },
 		{ STR_INIT("TIMEOUT"), 2 }, { STR_INIT("HEADER"), 3 },
-		{ STR_INIT("SECRET"), 2 },
+		{ STR_INIT("SECRET"), 2 },  { STR_INIT("CLASS"), 2 },
 	};
 
 	if (str_equal_nocase(args[i], STR("QUEUES")))

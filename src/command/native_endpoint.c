@@ -90,6 +90,7 @@ struct endpoint_options {
 	const struct qless_str *url;
 	const struct qless_str *queues; /* the first one */
 	size_t queue_count;
+	const struct qless_str *klass;
 	const struct qless_str *concurrency;
 	const struct qless_str *timeout;
 	const struct qless_str *secret;
@@ -104,6 +105,7 @@ static int fail_option(struct request *req, size_t i)
 		{ STR_INIT("URL"), NULL, 1 },	      { STR_INIT("QUEUES"), NULL, 1 },
 		{ STR_INIT("CONCURRENCY"), NULL, 1 }, { STR_INIT("TIMEOUT"), NULL, 1 },
 		{ STR_INIT("HEADER"), NULL, 2 },      { STR_INIT("SECRET"), NULL, 1 },
+		{ STR_INIT("CLASS"), NULL, 1 },
 	};
 	struct qless_str name = req->args[i];
 	int64_t count;
@@ -138,6 +140,7 @@ static int take_option(struct request *req, size_t i, size_t width, struct endpo
 		{ STR_INIT("CONCURRENCY"), &ret->concurrency },
 		{ STR_INIT("TIMEOUT"), &ret->timeout },
 		{ STR_INIT("SECRET"), &ret->secret },
+		{ STR_INIT("CLASS"), &ret->klass },
 	};
 	struct qless_str name = req->args[i];
 
@@ -325,6 +328,9 @@ static int make_operation(struct request *req, struct endpoint_options *options,
 
 	if (rc == 0)
 		rc = check_queues(req, options);
+	if (rc == 0 && options->klass != NULL)
+		rc = check_text(req, "class", *options->klass,
+				qless_get_limits(req->engine)->max_name_bytes);
 	if (rc == 0)
 		rc = parse_concurrency(req, options->concurrency, &op->endpoint.concurrency);
 	if (rc == 0)
@@ -341,6 +347,7 @@ static int make_operation(struct request *req, struct endpoint_options *options,
 	op->endpoint.url = *options->url;
 	op->endpoint.queues = (struct operation_names){ options->queues, options->queue_count };
 	op->endpoint.headers = (struct operation_names){ options->headers, options->header_count };
+	op->endpoint.klass = options->klass;
 	op->endpoint.secret = options->secret;
 	return 0;
 }

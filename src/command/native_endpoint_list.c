@@ -10,7 +10,7 @@
 #include "util/buf.h"
 
 /* Pairs of the map of an endpoint. */
-#define PAIRS 19
+#define PAIRS 20
 
 static void write_name(struct request *req, const char *name)
 {
@@ -59,6 +59,7 @@ static void write_settings(struct request *req, const struct endpoint *endpoint)
 	reply_array(req->reply, endpoint->queue_count);
 	for (size_t i = 0; i < endpoint->queue_count; i++)
 		reply_bulk(req->reply, endpoint->queues[i]);
+	write_text(req, "class", endpoint->klass);
 	write_integer(req, "concurrency", (uint64_t)endpoint->concurrency);
 	write_name(req, "timeout");
 	reply_short_double(req->reply, endpoint->timeout_s);

@@ -20,6 +20,9 @@
 
 /* Seconds of the longest timeout: that of Redis, whose timeouts are milliseconds in 64 bits. */
 #define TIMEOUT_MAX 9.2e15
+/* Jobs that a part of a pop of one class looks at to prepare it. That takes a fifth of a
+ * millisecond or less. */
+#define PREPARED_AT_ONCE 1000
 /* Calls with more queues than this allocate memory for them. */
 #define QUEUES_ON_STACK 32
 
@@ -28,7 +31,8 @@ struct multi_pop {
 	const struct qless_str *queues;
 	size_t queue_count;
 	int64_t count;
-	bool in_turn; /* ORDER roundrobin */
+	bool in_turn;		       /* ORDER roundrobin */
+	const struct qless_str *klass; /* NULL: any class */
 };
 
 /* ---- arguments ---- */
@@ -50,12 +54,37 @@ static int parse_order(struct request *req, struct qless_str text, bool *ret_in_
 			    "ORDER must be \"ordered\" or \"roundrobin\"; found \"%S\"", text);
 }
 
+static int check_klass(struct request *req, struct qless_str text)
+{
+	size_t max = qless_get_limits(req->engine)->max_name_bytes;
+
+	if (text.len == 0)
+		return request_fail(req, QLESS_EBADARG, "%s must not be empty", "CLASS");
+	if (text.len <= max)
+		return 0;
+	return request_fail(req, QLESS_ELIMIT,
+			    "The class is longer than max-name-length (%g bytes)", (double)max);
+}
+
+/* Each queue needs an index, and all of them at the same time. */
+static int check_klass_queues(struct request *req, size_t count)
+{
+	size_t max = qless_get_limits(req->engine)->max_class_indexes;
+
+	if (count <= max)
+		return 0;
+	return request_fail(req, QLESS_ELIMIT,
+			    "A pop with CLASS names more queues than max-class-indexes (%g)",
+			    (double)max);
+}
+
 static int parse_options(struct request *req, size_t first, struct multi_pop *ret)
 {
 	const struct qless_str *count = NULL, *order = NULL;
 	const struct option_slot slots[] = {
 		{ STR_INIT("COUNT"), &count, 1 },
 		{ STR_INIT("ORDER"), &order, 1 },
+		{ STR_INIT("CLASS"), &ret->klass, 1 },
 	};
 	int rc = options_read(req, first, req->nargs, slots, sizeof slots / sizeof *slots);
 
@@ -63,6 +92,10 @@ static int parse_options(struct request *req, size_t first, struct multi_pop *re
 		rc = parse_count(req, *count, &ret->count);
 	if (rc == 0 && order != NULL)
 		rc = parse_order(req, *order, &ret->in_turn);
+	if (rc == 0 && ret->klass != NULL)
+		rc = check_klass(req, *ret->klass);
+	if (rc == 0 && ret->klass != NULL)
+		rc = check_klass_queues(req, ret->queue_count);
 	return rc;
 }
 
@@ -125,12 +158,20 @@ static bool is_done(const struct haul *haul)
 	       (haul->left < haul->pop->count && popping_is_over(haul->req, haul->slots));
 }
 
+static bool is_poppable(const struct request *req, const struct multi_pop *pop,
+			struct qless_str queue)
+{
+	return pop->klass != NULL
+		       ? qless_is_class_poppable(req->engine, req->now, queue, *pop->klass)
+		       : qless_is_poppable(req->engine, req->now, queue);
+}
+
 static bool has_something(const struct haul *haul, struct qless_str queue)
 {
 	const struct command_env *env = haul->req->env;
 
-	return qless_is_poppable(haul->req->engine, haul->req->now, queue) &&
-	       (env->is_next == NULL || env->is_next(env->arg, haul->req, queue));
+	return is_poppable(haul->req, haul->pop, queue) &&
+	       (env->is_next == NULL || env->is_next(env->arg, haul->req, queue, haul->pop->klass));
 }
 
 /* Returns whether there were any jobs. */
@@ -143,7 +184,10 @@ static bool pop_from(struct haul *haul, struct qless_str queue, int64_t count)
 	op.pop.worker = haul->pop->worker;
 	op.pop.count = popping_limit(haul->req, count, haul->slots);
 	op.pop.may_stop = true;
-	haul->rc = pop_limit(haul->req, &op, haul->room - job_reply_bytes(&haul->reply));
+	op.pop.klass = haul->pop->klass;
+	/* A pop of one class limits the bytes of its jobs itself. */
+	if (op.pop.klass == NULL)
+		haul->rc = pop_limit(haul->req, &op, haul->room - job_reply_bytes(&haul->reply));
 	if (haul->rc == 0)
 		haul->rc = request_run(haul->req, &op, &outcome);
 	if (haul->rc < 0)
@@ -245,63 +289,171 @@ static int hand_out(struct request *req, const struct multi_pop *pop, bool *ret_
 	return haul.rc;
 }
 
-/* ---- commands ---- */
+/* ---- pops of one class ---- */
 
-int native_mpop(struct request *req)
+/* Goes on to prepare the pops from all queues. Returns whether all are ready. */
+static bool prepare(const struct request *req, const struct multi_pop *pop, bool can_wait)
 {
-	struct job_reply none;
-	struct multi_pop pop;
-	bool any;
-	int rc = parse(req, 0, &pop);
+	size_t left = PREPARED_AT_ONCE;
+	bool is_ready = true;
 
-	if (rc == 0)
-		rc = hand_out(req, &pop, &any);
-	if (rc < 0 || any)
-		return rc;
-	job_reply_begin(&none, req);
-	return job_reply_end(&none);
+	for (size_t i = 0; pop->klass != NULL && i < pop->queue_count && left > 0; i++) {
+		if (!qless_prepare_class(req->engine, req->now, pop->queues[i], *pop->klass,
+					 can_wait, &left))
+			is_ready = false;
+	}
+	return is_ready && left > 0;
 }
 
-/* BPOP while it waits. */
-struct wait_work {
+/* Whether a pop that found nothing may find something now: it moved jobs of other classes that were
+ * due, and there are more. */
+static bool may_find_more(const struct request *req, const struct multi_pop *pop, uint64_t changes)
+{
+	if (pop->klass == NULL || qless_changes(req->engine) == changes)
+		return false;
+	for (size_t i = 0; i < pop->queue_count; i++) {
+		if (is_poppable(req, pop, pop->queues[i]))
+			return true;
+	}
+	return false;
+}
+
+/* ---- commands ---- */
+
+/* A pop that waits, or needs several parts because it is one of a class. */
+struct pop_work {
 	struct work work;
+	bool waits;
+	bool is_bpop;
 	double timeout_s;
 	bool has_begun;
+	bool is_waiting;
 };
 
-/* The first part runs with the command, and each other one when a queue has woken. */
+static void answer_no_job(struct request *req, bool is_bpop)
+{
+	struct job_reply none;
+	int rc;
+
+	if (is_bpop) {
+		reply_null_array(req->reply);
+		return;
+	}
+	job_reply_begin(&none, req);
+	rc = job_reply_end(&none);
+	if (rc < 0)
+		answer_error(req, rc);
+}
+
+/* Sleeps until one of the queues has woken. */
+static void wait_for_jobs(struct pop_work *own, struct request *req, const struct multi_pop *pop)
+{
+	const struct command_env *env = req->env;
+
+	if (!own->is_waiting)
+		env->wait_for_jobs(env->arg, req, pop->worker, pop->queues, pop->queue_count,
+				   pop->klass, own->timeout_s);
+	own->is_waiting = true;
+}
+
+/* Returns whether the command goes on, because it found nothing and may find something later. */
+static bool look_again(struct pop_work *own, struct request *req, const struct multi_pop *pop,
+		       uint64_t changes)
+{
+	if (own->waits) {
+		wait_for_jobs(own, req, pop);
+		return true;
+	}
+	if (may_find_more(req, pop, changes))
+		return true;
+	answer_no_job(req, own->is_bpop);
+	return false;
+}
+
+/* The state may have changed since the part before. Clients that sleep are not tried then. */
+static bool may_change(const struct pop_work *own, struct request *req)
+{
+	const char *refusal = NULL;
+
+	if (!own->is_waiting && req->env->log_refusal != NULL)
+		refusal = req->env->log_refusal(req->env->arg, 0);
+	if (refusal != NULL)
+		reply_error_line(req->reply, str_from(refusal));
+	return refusal == NULL;
+}
+
+/* Returns whether the pop may be tried. If not, the queues are awake. */
+static bool is_ready(struct pop_work *own, struct request *req, const struct multi_pop *pop)
+{
+	if (prepare(req, pop, own->waits))
+		return true;
+	if (own->waits)
+		wait_for_jobs(own, req, pop);
+	return false;
+}
+
+/* The first part runs with the command. If it waits, each other one runs when a queue has woken. */
 static bool go_on(struct work *work, struct request *req)
 {
-	struct wait_work *wait = (struct wait_work *)work;
+	struct pop_work *own = (struct pop_work *)work;
 	const struct command_env *env = req->env;
 	struct multi_pop pop;
+	uint64_t changes;
 	bool any = false;
 	int rc;
 
-	if (wait->has_begun)
+	if (own->has_begun) {
+		if (!may_change(own, req))
+			return false;
 		req->now = env->now(env->arg);
-	rc = parse(req, 1, &pop);
+	}
+	own->has_begun = true;
+	rc = parse(req, own->is_bpop ? 1 : 0, &pop);
+	if (rc == 0 && !is_ready(own, req, &pop))
+		return true;
+	changes = qless_changes(req->engine);
 	if (rc == 0)
 		rc = hand_out(req, &pop, &any);
-	if (req->until > req->now)
+	if (req->until > req->now && env->pass != NULL)
 		env->pass(env->arg, req->until);
 	if (rc < 0)
 		answer_error(req, rc);
 	if (rc < 0 || any)
 		return false;
-	if (!wait->has_begun)
-		env->wait_for_jobs(env->arg, req, pop.worker, pop.queues, pop.queue_count,
-				   wait->timeout_s);
-	wait->has_begun = true;
-	return true;
+	return look_again(own, req, &pop, changes);
 }
 
-static void free_wait(struct work *work)
+static void free_pop(struct work *work)
 {
 	free(work);
 }
 
-static const struct work_ops wait_ops = { go_on, free_wait };
+static const struct work_ops pop_ops = { go_on, free_pop };
+
+static int begin(struct request *req, struct pop_work how)
+{
+	struct pop_work *own = mem_alloc(sizeof *own);
+
+	*own = how;
+	own->work.ops = &pop_ops;
+	work_begin(req, &own->work);
+	return 0;
+}
+
+int native_mpop(struct request *req)
+{
+	struct multi_pop pop;
+	bool any;
+	int rc = parse(req, 0, &pop);
+
+	if (rc == 0 && pop.klass != NULL)
+		return begin(req, (struct pop_work){ .is_bpop = false });
+	if (rc == 0)
+		rc = hand_out(req, &pop, &any);
+	if (rc == 0 && !any)
+		answer_no_job(req, false);
+	return rc;
+}
 
 int request_timeout(struct request *req, struct qless_str text, double *ret_seconds)
 {
@@ -317,25 +469,21 @@ int request_timeout(struct request *req, struct qless_str text, double *ret_seco
 /* Within a transaction, BPOP does not wait. */
 int native_bpop(struct request *req)
 {
-	struct wait_work *wait;
 	struct multi_pop pop;
 	double timeout_s;
-	bool any;
+	bool any, waits = req->parts_left == NULL && req->env->wait_for_jobs != NULL;
 	int rc = request_timeout(req, req->args[0], &timeout_s);
 
 	if (rc == 0)
 		rc = parse(req, 1, &pop);
 	if (rc < 0)
 		return rc;
-	if (req->parts_left == NULL && req->env->wait_for_jobs != NULL) {
-		wait = mem_zalloc(sizeof *wait);
-		wait->work.ops = &wait_ops;
-		wait->timeout_s = timeout_s;
-		work_begin(req, &wait->work);
-		return 0;
-	}
+	if (waits || pop.klass != NULL)
+		return begin(req, (struct pop_work){ .waits = waits,
+						     .is_bpop = true,
+						     .timeout_s = timeout_s });
 	rc = hand_out(req, &pop, &any);
 	if (rc == 0 && !any)
-		reply_null_array(req->reply);
+		answer_no_job(req, true);
 	return rc;
 }

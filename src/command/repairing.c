@@ -3,6 +3,10 @@
 #include "command/classic_int.h"
 #include "operation/portion.h"
 
+/* Jobs that leave the indexes of classes at once, before a repair. That takes a millisecond or
+ * less. */
+#define DROPPED_AT_ONCE 1000
+
 bool repairing_find(const struct request *req, struct buf *output)
 {
 	struct portions p;
@@ -48,10 +52,13 @@ bool repairing_go_on(struct repairing *r, struct request *req)
 	struct operation op;
 	struct operation_outcome outcome;
 	struct buf error = BUF_INIT(BUF_NO_MAX);
+	size_t left = DROPPED_AT_ONCE;
 	int rc;
 
 	if (!check_state(r, req))
 		return false;
+	if (!qless_drop_classes(req->engine, &left))
+		return true;
 	rc = operation_decode(&r->left, &r->room, &op, &error);
 	if (rc < 0)
 		reply_errorf(req->reply, "ERR", "The repair has failed: %s", buf_cstr(&error));

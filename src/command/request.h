@@ -223,13 +223,15 @@ struct command_env {
 	void (*begin_group)(void *arg);
 	void (*end_group)(void *arg);
 	/* Whether the client of the request may pop from the queue now: nobody began to wait for
-	 * the queue before. NULL: always. */
-	bool (*is_next)(void *arg, const struct request *req, struct qless_str queue);
+	 * the queue before. `klass` is the class that it asks for, NULL for any. NULL: always. */
+	bool (*is_next)(void *arg, const struct request *req, struct qless_str queue,
+			const struct qless_str *klass);
 	/* Work calls this last in a part, once: the parts after it come when one of the queues may
 	 * have a job for the client. After `timeout_s` seconds the reply is a null array instead; 0
 	 * is no timeout. NULL: no command waits. */
 	void (*wait_for_jobs)(void *arg, const struct request *req, struct qless_str worker,
-			      const struct qless_str *queues, size_t count, double timeout_s);
+			      const struct qless_str *queues, size_t count,
+			      const struct qless_str *klass, double timeout_s);
 	/* Work calls this last in a part, once: the part after it comes when the wait is over, see
 	 * job_wait.h. NULL: no command waits. */
 	void (*wait_for_ends)(void *arg, const struct request *req, struct job_wait *wait);

@@ -26,6 +26,7 @@ static const char *const allowed[] = {
 	"log-segment-size",
 	"loglevel",
 	"max-call-size",
+	"max-class-indexes",
 	"max-clock-skew",
 	"max-data-size",
 	"max-dependencies",

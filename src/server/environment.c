@@ -299,6 +299,7 @@ void environment_apply_config(struct server *s)
 					     .max_jobs = config->max_jobs_per_call,
 					     .max_dependents = config->max_dependents,
 					     .max_limits = config->max_limits_per_job,
+					     .max_class_indexes = config->max_class_indexes,
 					     .max_result_bytes = config->max_result_bytes,
 					     .max_note_bytes = config->max_note_bytes,
 					     .max_meta_fields = config->max_meta_fields,

@@ -24,6 +24,7 @@
 
 struct place {
 	struct line *line;
+	struct crowd *crowd;
 	struct line_wait *wait;
 	struct heard *heard; /* NULL: the worker is attached, and listens anyway */
 	TAILQ_ENTRY(place) link;
@@ -31,11 +32,23 @@ struct place {
 
 TAILQ_HEAD(place_list, place);
 
+/* The clients in a line that ask for the same class, or for any, in the order of their numbers. */
+struct crowd {
+	struct place_list places;
+	bool is_passed; /* nothing is left for them until the line is pending anew */
+	TAILQ_ENTRY(crowd) link;
+	bool has_klass;
+	size_t len;
+	char klass[];
+};
+
+TAILQ_HEAD(crowd_list, crowd);
+
 struct line {
 	struct hash_node by_queue;
 	unsigned db;
 	bool is_pending; /* on lines.pending, or being served: it stays even if it is empty */
-	struct place_list places;
+	struct crowd_list crowds; /* those of classes may be empty while it is pending */
 	TAILQ_ENTRY(line) pending;
 	size_t len;
 	char queue[];
@@ -43,6 +56,7 @@ struct line {
 
 struct line_wait {
 	struct waiting *waiting;
+	uint64_t number; /* rises: the lowest one waits longest */
 	struct heap_node timeout;
 	size_t count;
 	struct place places[];
@@ -80,21 +94,85 @@ static struct line *need_line(struct server *s, unsigned db, struct qless_str qu
 	line->len = queue.len;
 	if (queue.len != 0)
 		memcpy(line->queue, queue.ptr, queue.len);
-	TAILQ_INIT(&line->places);
+	TAILQ_INIT(&line->crowds);
 	hash_insert(&s->lines.by_queue[db], &line->by_queue);
 	return line;
 }
 
+static bool is_crowd_of(const struct crowd *crowd, const struct qless_str *klass)
+{
+	if (klass == NULL || !crowd->has_klass)
+		return klass == NULL && !crowd->has_klass;
+	return str_equal(str_make(crowd->klass, crowd->len), *klass);
+}
+
+static struct crowd *find_crowd(const struct line *line, const struct qless_str *klass)
+{
+	struct crowd *crowd;
+
+	TAILQ_FOREACH(crowd, &line->crowds, link) {
+		if (is_crowd_of(crowd, klass))
+			break;
+	}
+	return crowd;
+}
+
+static struct crowd *need_crowd(struct line *line, const struct qless_str *klass)
+{
+	struct crowd *crowd = find_crowd(line, klass);
+	size_t len = klass != NULL ? klass->len : 0;
+
+	if (crowd != NULL)
+		return crowd;
+	crowd = mem_zalloc(sizeof *crowd + len);
+	crowd->has_klass = klass != NULL;
+	crowd->len = len;
+	if (len != 0)
+		memcpy(crowd->klass, klass->ptr, len);
+	TAILQ_INIT(&crowd->places);
+	TAILQ_INSERT_TAIL(&line->crowds, crowd, link);
+	return crowd;
+}
+
+/* The wait of the first client of a crowd, which may be NULL; NULL if there is none. */
+static struct line_wait *first_of(const struct crowd *crowd)
+{
+	const struct place *place = crowd != NULL ? TAILQ_FIRST(&crowd->places) : NULL;
+
+	return place != NULL ? place->wait : NULL;
+}
+
 static void free_if_empty(struct server *s, struct line *line)
 {
-	if (!TAILQ_EMPTY(&line->places) || line->is_pending)
+	struct crowd *crowd, *next;
+
+	if (line->is_pending)
+		return;
+	for (crowd = TAILQ_FIRST(&line->crowds); crowd != NULL; crowd = next) {
+		next = TAILQ_NEXT(crowd, link);
+		if (!TAILQ_EMPTY(&crowd->places))
+			continue;
+		TAILQ_REMOVE(&line->crowds, crowd, link);
+		free(crowd);
+	}
+	if (!TAILQ_EMPTY(&line->crowds))
 		return;
 	hash_remove(&s->lines.by_queue[line->db], &line->by_queue);
 	free(line);
 }
 
+/* Something may be left for all clients of a line. */
+static void begin_anew(struct line *line)
+{
+	struct crowd *crowd;
+
+	TAILQ_FOREACH(crowd, &line->crowds, link)
+		crowd->is_passed = false;
+}
+
 static void add_pending(struct server *s, struct line *line)
 {
+	begin_anew(line);
 	if (line->is_pending)
 		return;
 	line->is_pending = true;
@@ -113,23 +191,39 @@ static void remove_pending(struct server *s, struct line *line)
  * Waiting
  */
 
-bool lines_is_next(void *arg, const struct request *req, struct qless_str queue)
+/* Whether no client of the crowd, which may be NULL, waits longer than that number. */
+static bool is_before(const struct crowd *crowd, uint64_t number)
+{
+	const struct line_wait *first = first_of(crowd);
+
+	return first == NULL || first->number >= number;
+}
+
+bool lines_is_next(void *arg, const struct request *req, struct qless_str queue,
+		   const struct qless_str *klass)
 {
 	const struct server *s = arg;
 	const struct waiting *running = s->waitings.running;
+	const struct line_wait *own;
 	const struct line *line;
-	const struct place *first;
+	uint64_t number;
 
 	/* Nobody waits, or the command is one that never waits. */
 	if (s->lines.waiting == 0 || running == NULL)
 		return true;
 	line = find_line(s, req->database->index, queue);
-	first = line != NULL ? TAILQ_FIRST(&line->places) : NULL;
-	return first == NULL || first->wait == waiting_lines(running);
+	if (line == NULL)
+		return true;
+	own = waiting_lines(running);
+	number = own != NULL ? own->number : UINT64_MAX;
+	/* Those that wait for another class leave enough: what was for them has been handed out. */
+	return is_before(find_crowd(line, NULL), number) &&
+	       (klass == NULL || is_before(find_crowd(line, klass), number));
 }
 
 void lines_wait(void *arg, const struct request *req, struct qless_str worker,
-		const struct qless_str *queues, size_t count, double timeout_s)
+		const struct qless_str *queues, size_t count, const struct qless_str *klass,
+		double timeout_s)
 {
 	struct server *s = arg;
 	struct line_wait *wait = mem_alloc(sizeof *wait + count * sizeof wait->places[0]);
@@ -137,6 +231,7 @@ void lines_wait(void *arg, const struct request *req, struct qless_str worker,
 	bool is_attached = presence_listens(s, db, worker, queues, count);
 
 	wait->waiting = waiting_sleep_for_jobs(s, wait);
+	wait->number = s->lines.next_number++;
 	wait->count = count;
 	heap_node_init(&wait->timeout);
 	if (timeout_s > 0)
@@ -146,9 +241,10 @@ void lines_wait(void *arg, const struct request *req, struct qless_str worker,
 		struct place *place = &wait->places[i];
 
 		place->line = need_line(s, db, queues[i]);
+		place->crowd = need_crowd(place->line, klass);
 		place->heard = is_attached ? NULL : listeners_begin_wait(s, db, queues[i]);
 		place->wait = wait;
-		TAILQ_INSERT_TAIL(&place->line->places, place, link);
+		TAILQ_INSERT_TAIL(&place->crowd->places, place, link);
 	}
 	s->lines.waiting++;
 }
@@ -158,7 +254,7 @@ void lines_leave(struct server *s, struct line_wait *wait)
 	for (size_t i = 0; i < wait->count; i++) {
 		struct place *place = &wait->places[i];
 
-		TAILQ_REMOVE(&place->line->places, place, link);
+		TAILQ_REMOVE(&place->crowd->places, place, link);
 		if (place->heard != NULL)
 			listeners_end_wait(s, place->heard);
 		free_if_empty(s, place->line);
@@ -233,10 +329,11 @@ static bool is_gone(struct client *c)
 	return c->kind != CLIENT_INTERNAL && conn_peer_is_gone(conn_of(c));
 }
 
-/* Lets the first client try. Returns false if nobody else could get something either. */
-static bool serve_first(struct server *s, struct line *line)
+/* Lets the first client of a crowd try. Returns false if no other one of it could get something
+ * either. */
+static bool serve_first(struct server *s, struct line *line, struct crowd *crowd)
 {
-	struct waiting *w = TAILQ_FIRST(&line->places)->wait->waiting;
+	struct waiting *w = first_of(crowd)->waiting;
 	struct client *c = waiting_client(w);
 	uint64_t changes;
 
@@ -255,12 +352,40 @@ static bool serve_first(struct server *s, struct line *line)
 	return qless_changes(databases_peek(s->env.databases, line->db)) != changes;
 }
 
-static bool can_serve(const struct server *s, const struct line *line)
+static bool can_serve(const struct server *s, const struct line *line, const struct crowd *crowd)
 {
 	const struct qless *engine = databases_peek(s->env.databases, line->db);
+	double now;
 
-	return !TAILQ_EMPTY(&line->places) && engine != NULL &&
-	       qless_is_poppable(engine, s->env.now(s->env.arg), line_name(line));
+	if (engine == NULL)
+		return false;
+	now = s->env.now(s->env.arg);
+	return crowd->has_klass ? qless_is_class_poppable(engine, now, line_name(line),
+							  str_make(crowd->klass, crowd->len))
+				: qless_is_poppable(engine, now, line_name(line));
+}
+
+/* The crowd whose first client waits longest, of those that were not passed. */
+static struct crowd *find_oldest(const struct line *line)
+{
+	struct crowd *crowd, *oldest = NULL;
+
+	TAILQ_FOREACH(crowd, &line->crowds, link) {
+		if (!crowd->is_passed && first_of(crowd) != NULL &&
+		    (oldest == NULL || first_of(crowd)->number < first_of(oldest)->number))
+			oldest = crowd;
+	}
+	return oldest;
+}
+
+/* The crowd to serve; NULL if there is nothing for anybody. */
+static struct crowd *find_served(const struct server *s, const struct line *line)
+{
+	struct crowd *crowd;
+
+	while ((crowd = find_oldest(line)) != NULL && !can_serve(s, line, crowd))
+		crowd->is_passed = true;
+	return crowd;
 }
 
 /* Serves until nothing is left, or `attempts` are made, or the time is over. Each attempt reads the
@@ -268,19 +393,23 @@ static bool can_serve(const struct server *s, const struct line *line)
 static void serve_pending(struct server *s, unsigned attempts)
 {
 	int64_t until_ns = clock_mono_ns() + SERVING_US * INT64_C(1000);
+	struct crowd *crowd;
 	struct line *line;
 
 	while ((line = TAILQ_FIRST(&s->lines.pending)) != NULL) {
 		if (presence_is_late(&s->presence, s->clocks.lap_ns))
 			presence_catch_up(s);
-		if (!can_serve(s, line)) {
+		crowd = find_served(s, line);
+		if (crowd == NULL) {
 			remove_pending(s, line);
 			continue;
 		}
 		if (attempts-- == 0 || s->clocks.lap_ns > until_ns)
 			return;
-		if (!serve_first(s, line))
-			remove_pending(s, line);
+		if (serve_first(s, line, crowd))
+			begin_anew(line);
+		else
+			crowd->is_passed = true;
 	}
 }
 

@@ -43,6 +43,7 @@ struct lines {
 	struct hash *by_queue;	  /* the lines of each database */
 	unsigned databases;	  /* the number of databases */
 	size_t waiting;		  /* number of waiting clients */
+	uint64_t next_number;	  /* of a client that begins to wait */
 	struct heap timeouts;	  /* of clients, by their monotonic time in microseconds */
 	struct line_list pending; /* whose queues woke, until their clients were served */
 	bool is_held;		  /* nothing could be handed over in the last turn */
@@ -52,9 +53,11 @@ void lines_init(struct server *s);
 void lines_done(struct server *s);
 
 /* For struct command_env. */
-bool lines_is_next(void *arg, const struct request *req, struct qless_str queue);
+bool lines_is_next(void *arg, const struct request *req, struct qless_str queue,
+		   const struct qless_str *klass);
 void lines_wait(void *arg, const struct request *req, struct qless_str worker,
-		const struct qless_str *queues, size_t count, double timeout_s);
+		const struct qless_str *queues, size_t count, const struct qless_str *klass,
+		double timeout_s);
 
 /* Leave all lines, and free the places. For waiting.c. */
 void lines_leave(struct server *s, struct line_wait *wait);

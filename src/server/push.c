@@ -283,7 +283,7 @@ static void on_taken(void *arg, enum submit_outcome outcome, const struct chain 
 static void take(struct pusher *p, const struct endpoint *endpoint, size_t room)
 {
 	size_t argc = 0, max = p->push->server->config->max_jobs_per_call;
-	struct qless_str *argv = mem_realloc_array(NULL, endpoint->queue_count + 6, sizeof *argv);
+	struct qless_str *argv = mem_realloc_array(NULL, endpoint->queue_count + 8, sizeof *argv);
 	char queues[NUM_MAX], count[NUM_MAX];
 
 	if (room > TAKEN_AT_ONCE)
@@ -298,6 +298,10 @@ static void take(struct pusher *p, const struct endpoint *endpoint, size_t room)
 		argv[argc++] = endpoint->queues[i];
 	argv[argc++] = STR("COUNT");
 	argv[argc++] = str_make(count, num_format_u64(count, room));
+	if (endpoint->klass.ptr != NULL) {
+		argv[argc++] = STR("CLASS");
+		argv[argc++] = endpoint->klass;
+	}
 	p->is_taking = true;
 	server_submit(p->push->server, &p->taker, argv, (int)argc, on_taken, p);
 	free(argv);

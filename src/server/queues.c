@@ -64,6 +64,8 @@ void queues_sum(struct server *s, struct queues_totals *ret)
 		ret->complete += skiplist_count(view_completed(engine));
 		ret->retained += qless_retained_count(engine);
 		ret->limits += qless_limit_count(engine);
+		ret->class_indexes += qless_class_index_count(engine);
+		ret->class_entries += qless_class_entry_count(engine);
 	}
 	ret->jobs = count_jobs(&ret->sum) + ret->complete;
 }

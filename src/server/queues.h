@@ -24,6 +24,8 @@ struct queues_totals {
 	uint64_t complete;
 	uint64_t retained; /* of these */
 	uint64_t limits;
+	uint64_t class_indexes;
+	uint64_t class_entries;
 	struct view_queue_figures sum; /* sums */
 };
 

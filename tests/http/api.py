@@ -209,6 +209,23 @@ def a_pop_waits_for_a_job(server):
     equal([], waiting.post("/v1/queues/q/pop", {"worker": "w"}))
 
 
+def a_pop_may_ask_for_a_class(server):
+    waiting, other = server.client(), server.client()
+    for jid, klass in ("a1", "a"), ("b1", "b"):
+        other.post("/v1/queues/q/jobs", {"jid": jid, "class": klass, "data": {}}, status=201)
+    (job,) = other.post("/v1/queues/q/pop", {"worker": "w", "class": "b", "count": 5})
+    equal("b1", job["jid"])
+    equal([], other.post("/v1/pop", {"worker": "w", "queues": ["p", "q"], "class": "b"}))
+    waiting.send("POST", "/v1/queues/q/pop", {"worker": "w", "class": "b", "timeout": 60})
+    harness.wait_until(lambda: other.get("/v1/info?section=clients")
+                       ["clients"]["blocked_clients"] == 1)
+    other.post("/v1/queues/q/jobs", {"jid": "b2", "class": "b", "data": {}}, status=201)
+    equal(["b2"], [job["jid"] for job in waiting.receive().json])
+    equal("waiting", other.get("/v1/jobs/a1")["state"])
+    other.ok("PUT", "/v1/endpoints/e", {"url": "http://127.0.0.1:1/", "queues": ["r"], "class": "b"})
+    equal("b", other.get("/v1/endpoints/e")["class"])
+
+
 def a_wait_ends_when_its_client_goes(server):
     waiting, other = server.client(), server.client()
     waiting.send("POST", "/v1/queues/q/pop", {"worker": "w", "timeout": 0})
@@ -511,6 +528,7 @@ sys.exit(harness.run([
     raw_data_travels_in_base64,
     data_comes_back_as_it_was_sent,
     a_pop_waits_for_a_job,
+    a_pop_may_ask_for_a_class,
     a_wait_ends_when_its_client_goes,
     a_wait_for_an_end_is_answered,
     requests_in_a_row_are_answered_in_order,

@@ -257,6 +257,35 @@ def retries_count_attempts(server):
 
 # ---- concurrency and locks ----
 
+def an_endpoint_of_a_class_takes_no_other_jobs(server):
+    endpoint = begin(server, answers(response(200)), "CLASS", "Send")
+    for i in range(20):
+        server.put(f"o{i}", klass="Other")
+        server.put(f"s{i}")
+    wait_until(lambda: server.status("e")["completed"] == 20)
+    equal({"Send"}, {request.json["class"] for request in endpoint.requests})
+    equal("waiting", server.state("o0"))
+    equal("Send", server.status("e")["class"])
+    # Others take the rest, and a job that comes later finds the endpoint.
+    taken = json.loads(server.call("MPOP", "w", 1, "q", "COUNT", 30))
+    equal([f"o{i}" for i in range(20)], [job["jid"] for job in taken])
+    server.put("s20")
+    wait_until(lambda: server.state("s20") == "complete")
+
+
+def an_endpoint_of_a_class_outlasts_a_restart(server):
+    endpoint = begin(server, answers(response(200)), "CLASS", "Send")
+    server.put("o", klass="Other")
+    server.kill()
+    server.start()
+    server.put("s")
+    wait_until(lambda: server.state("s") == "complete")
+    equal("waiting", server.state("o"))
+    # Without a class, the endpoint takes all jobs.
+    server.set("e", endpoint.url())
+    wait_until(lambda: server.state("o") == "complete")
+
+
 def concurrency_is_exact(server):
     """All requests that may run do run together, and never one more."""
     gate = threading.Semaphore(0)
@@ -588,6 +617,11 @@ def wrong_arguments_are_refused_and_change_nothing(server):
             ('The queue "q" is repeated', ["URL", "http://127.0.0.1/", "QUEUES", "2", "q", "q"]),
             ("does not begin with http://", ["URL", "ftp://127.0.0.1/", "QUEUES", "1", "q"]),
             ("push-allow", ["URL", "http://10.0.0.1/", "QUEUES", "1", "q"]),
+            ("class must not be empty", [*good, "CLASS", ""]),
+            ("class is not UTF-8", [*good, "CLASS", b"\xff"]),
+            ("max-name-length", [*good, "CLASS", "x" * 1100]),
+            ('"CLASS" has no value', [*good, "CLASS"]),
+            ('"class" is repeated', [*good, "CLASS", "a", "class", "a"]),
             ("CONCURRENCY must be", [*good, "CONCURRENCY", "0"]),
             ("max-endpoint-concurrency", [*good, "CONCURRENCY", "51"]),
             ("TIMEOUT must be", [*good, "TIMEOUT", "-1"]),
@@ -803,6 +837,8 @@ run([
     retry_after_is_honoured_and_bounded,
     an_endpoint_that_asks_for_a_pause_gets_no_other_job,
     retries_count_attempts,
+    an_endpoint_of_a_class_takes_no_other_jobs,
+    an_endpoint_of_a_class_outlasts_a_restart,
     concurrency_is_exact,
     new_settings_count_from_the_next_job_on,
     a_paused_endpoint_gets_no_jobs,
