@@ -2,6 +2,7 @@
 
 #include "command/classic_int.h"
 #include "command/job_queue.h"
+#include "engine/view.h"
 
 static const struct {
 	struct qless_str name;
@@ -49,6 +50,11 @@ static bool is_started(const struct qless_job *job, const struct qless_job_info 
 	return info->carries && qless_job_account(job, &account) && account.is_started;
 }
 
+static bool is_due(const struct request *req, const struct qless_job *job)
+{
+	return !req->is_still && view_job_due(job) <= req->now;
+}
+
 unsigned job_states_of(const struct request *req, const struct qless_job *job,
 		       const struct qless_job_info *info)
 {
@@ -62,7 +68,7 @@ unsigned job_states_of(const struct request *req, const struct qless_job *job,
 	case QLESS_STALLED:
 		return JOB_STALLED;
 	case QLESS_SCHEDULED:
-		return JOB_SCHEDULED;
+		return is_due(req, job) ? JOB_WAITING : JOB_SCHEDULED;
 	case QLESS_DEPENDS:
 		return JOB_DEPENDS;
 	case QLESS_FAILED:

@@ -32,7 +32,9 @@ unsigned job_states_find(struct qless_str word);
  * negative code with the error worded. */
 int job_states_parse(struct request *req, size_t *at, unsigned *ret_states);
 
-/* Returns the state of a job. A lock that has expired counts as stalled, as in QUEUES and JOBS. */
+/* Returns the state of a job. A lock that has expired counts as stalled, as in QUEUES and JOBS. A
+ * job that has come due counts as waiting, even if it has not been moved, unless nothing may
+ * change. */
 unsigned job_states_of(const struct request *req, const struct qless_job *job,
 		       const struct qless_job_info *info);
 

@@ -478,25 +478,15 @@ static bool go_on(struct work *work, struct request *req)
 	return false;
 }
 
-/* Moves jobs that have come due, so that they are found as waiting: those of the queue that the
- * search is about, or of all queues. */
+/* Moves the jobs of the queue that have come due, because the search may walk through its waiting
+ * jobs. In other searches, they count as waiting where they are: there may be many queues. */
 static int advance(struct request *req, const struct job_filter *filter)
 {
-	const struct qless_job *job;
-	struct qless_job_info info;
+	bool matters = filter->states == 0 || (filter->states & JOB_WAITING) != 0;
 
-	if (filter->states != 0 && (filter->states & (JOB_WAITING | JOB_SCHEDULED)) == 0)
+	if (filter->queue == 0 || !matters)
 		return 0;
-	if (filter->queue != 0)
-		return request_advance(req, QLESS_ADVANCE_QUEUE, req->args[filter->queue],
-				       QLESS_ADVANCE_MAX);
-	if (filter->jid == 0)
-		return request_advance(req, QLESS_ADVANCE_KNOWN, STR(""), QLESS_ADVANCE_MAX);
-	job = qless_get(req->engine, req->args[filter->jid]);
-	if (job == NULL)
-		return 0;
-	qless_job_read(job, &info);
-	return request_advance(req, QLESS_ADVANCE_QUEUE, request_keep(req, info.queue),
+	return request_advance(req, QLESS_ADVANCE_QUEUE, req->args[filter->queue],
 			       QLESS_ADVANCE_MAX);
 }
 

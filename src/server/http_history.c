@@ -37,28 +37,28 @@ enum noted {
 static const struct verb {
 	const char *command;
 	const char *word; /* an argument, if the command has several meanings */
-	int word_at;	  /* which one, from 1 on */
 	const char *text;
+	int word_at; /* which argument, from 1 on */
 	enum noted noted;
 } verbs[] = {
-	{ "complete", NULL, 0, "completed", NOTED_FIRST },
-	{ "depends", NULL, 0, "dependencies changed", NOTED_FIRST },
-	{ "fail", NULL, 0, "failed", NOTED_FIRST },
-	{ "job.abort", NULL, 0, "aborted", NOTED_FIRST },
-	{ "job.meta", "set", 2, "fields changed", NOTED_FIRST },
-	{ "job.meta", "del", 2, "fields changed", NOTED_FIRST },
-	{ "multicomplete", NULL, 0, "completed", NOTED_COMPLETIONS },
-	{ "multiput", NULL, 0, "put", NOTED_PUTS },
-	{ "priority", NULL, 0, "priority changed", NOTED_FIRST },
-	{ "put", NULL, 0, "put", NOTED_PUTS },
-	{ "requeue", NULL, 0, "requeued", NOTED_FIRST },
-	{ "retry", NULL, 0, "retried", NOTED_FIRST },
-	{ "tag", "add", 1, "tagged", NOTED_FIRST },
-	{ "tag", "remove", 1, "untagged", NOTED_FIRST },
-	{ "timeout", NULL, 0, "timed out", NOTED_ALL },
-	{ "track", "track", 1, "tracked", NOTED_FIRST },
-	{ "track", "untrack", 1, "untracked", NOTED_FIRST },
-	{ "unfail", NULL, 0, "retried", NOTED_FAILED },
+	{ "complete", NULL, "completed", 0, NOTED_FIRST },
+	{ "depends", NULL, "dependencies changed", 0, NOTED_FIRST },
+	{ "fail", NULL, "failed", 0, NOTED_FIRST },
+	{ "job.abort", NULL, "aborted", 0, NOTED_FIRST },
+	{ "job.meta", "set", "fields changed", 2, NOTED_FIRST },
+	{ "job.meta", "del", "fields changed", 2, NOTED_FIRST },
+	{ "multicomplete", NULL, "completed", 0, NOTED_COMPLETIONS },
+	{ "multiput", NULL, "put", 0, NOTED_PUTS },
+	{ "priority", NULL, "priority changed", 0, NOTED_FIRST },
+	{ "put", NULL, "put", 0, NOTED_PUTS },
+	{ "requeue", NULL, "requeued", 0, NOTED_FIRST },
+	{ "retry", NULL, "retried", 0, NOTED_FIRST },
+	{ "tag", "add", "tagged", 1, NOTED_FIRST },
+	{ "tag", "remove", "untagged", 1, NOTED_FIRST },
+	{ "timeout", NULL, "timed out", 0, NOTED_ALL },
+	{ "track", "track", "tracked", 1, NOTED_FIRST },
+	{ "track", "untrack", "untracked", 1, NOTED_FIRST },
+	{ "unfail", NULL, "retried", 0, NOTED_FAILED },
 };
 
 /* A job that may get an entry. */
