@@ -856,11 +856,12 @@ class TestBackend {
     return jid;
   }
 
-  /** The next job of the queues, or undefined. */
-  pop(queues) {
+  /** The next job of the queues, and of the class if there is one, or undefined. */
+  pop(queues, wanted) {
     const isDone = (jid) => this.jobs.every((job) => job.jid !== jid || job.state === 'complete');
-    const ready = this.jobs.filter(({ state, queue, depends }) =>
-      state === 'waiting' && queues.includes(queue) && depends.every(isDone));
+    const ready = this.jobs.filter(({ state, queue, klass, depends }) =>
+      state === 'waiting' && queues.includes(queue) && (wanted ?? klass) === klass &&
+      depends.every(isDone));
     ready.sort((a, b) =>
       queues.indexOf(a.queue) - queues.indexOf(b.queue) || b.priority - a.priority);
     if (ready.length > 0) {
@@ -944,6 +945,7 @@ const EVENTS = ['ready', 'disconnected', 'started', 'completed', 'retried', 'fai
 class Worker {
   #queues;
   #order;
+  #klass;
   #concurrency;
   #stopTimeout;
   #reportStart;
@@ -973,6 +975,8 @@ class Worker {
    *   options the worker uses for connections of its own
    * @param {string[]} options.queues
    * @param {'ordered' | 'roundrobin'} [options.order] in which order jobs are taken from the queues
+   * @param {string} [options.klass] the class of the jobs that the worker takes; it leaves the
+   *   others to other workers
    * @param {number} [options.concurrency] how many jobs run at once
    * @param {Record<string, (job: Job) => unknown>} [options.handlers] handlers by class
    * @param {string} [options.name] a name that no other worker has
@@ -986,12 +990,15 @@ class Worker {
    * @param {boolean} [options.test] jobs are in memory, and there is no server; see `drain()`
    */
   constructor({
-    redis = DEFAULT_URL, queues, order = 'ordered', concurrency = 1, handlers = {},
+    redis = DEFAULT_URL, queues, order = 'ordered', klass, concurrency = 1, handlers = {},
     name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`, grace = 5, exclusive,
     stopTimeout = 25, reportStart = false, test = false,
   } = {}) {
     if (!Array.isArray(queues) || queues.length === 0) {
       throw new TypeError('`queues` is an array of names, and not empty');
+    }
+    if (klass !== undefined && (typeof klass !== 'string' || klass === '')) {
+      throw new TypeError('`klass` is the name of a class, and not empty');
     }
     if (!Number.isInteger(concurrency) || concurrency < 1) {
       throw new TypeError('`concurrency` is a whole number above 0');
@@ -1000,6 +1007,7 @@ class Worker {
     this.events = new EventEmitter();
     this.#queues = queues;
     this.#order = order;
+    this.#klass = klass;
     this.#concurrency = concurrency;
     this.#grace = grace;
     this.#exclusive = exclusive;
@@ -1126,7 +1134,7 @@ class Worker {
       throw new Error('only a worker in test mode is drained');
     }
     const runs = [];
-    for (let fields; (fields = this.#backend.pop(this.#queues)) !== undefined;) {
+    for (let fields; (fields = this.#backend.pop(this.#queues, this.#klass)) !== undefined;) {
       const run = await this.#runJob(new Job(fields, this.#backend));
       runs.push({ ...structuredClone(fields), ...run, data: JSON.parse(fields.data) });
     }
@@ -1287,8 +1295,9 @@ class Worker {
     }
     this.#isPopping = true;
     try {
+      const klass = this.#klass === undefined ? [] : ['CLASS', this.#klass];
       const reply = await this.#waiter.link.call(['BPOP', WAIT_S, this.name, this.#queues.length,
-        ...this.#queues, 'COUNT', this.#free, 'ORDER', this.#order], WAIT_S * 1000);
+        ...this.#queues, 'COUNT', this.#free, 'ORDER', this.#order, ...klass], WAIT_S * 1000);
       return reply === null ? [] : JSON.parse(reply);
     } finally {
       this.#isPopping = false;

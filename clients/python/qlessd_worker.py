@@ -495,9 +495,12 @@ class _Memory:
         }
         return jid
 
-    def _mpop(self, worker: str, count: int, *queues: str) -> str:
-        for queue in queues[:int(count)]:
-            ready = [job for job in self.jobs.values() if self._is_ready(job, queue)]
+    def _mpop(self, worker: str, count: int, *words: str) -> str:
+        queues, options = words[:int(count)], words[int(count):]
+        klass = dict(zip(options[::2], options[1::2])).get("CLASS")
+        for queue in queues:
+            ready = [job for job in self.jobs.values()
+                     if self._is_ready(job, queue) and klass in (None, job["klass"])]
             if ready:
                 job = max(ready, key=_priority)  # the first of equals
                 return json.dumps([self.hand_out(job["jid"], worker)])
@@ -675,6 +678,7 @@ class Worker:
     concurrency   how many jobs run at once
     processes     whether each of them runs in a process of its own, instead of in a thread
     order         "ordered" empties the first queue first; "roundrobin" takes turns
+    klass         the class of the jobs that the worker takes; it leaves the others to other workers
     name          the beginning of the name of the worker. No other worker may have it, so the
                   default contains the host, the process and a random part
     grace         seconds after which the server gives the jobs of a lost worker to others
@@ -688,7 +692,7 @@ class Worker:
 
     def __init__(self, url: Union[str, redis.Redis, None] = None, queues: Sequence[str] = (), *,
                  concurrency: int = 1, processes: bool = False, order: str = "ordered",
-                 name: Optional[str] = None, grace: Optional[float] = None,
+                 klass: Optional[str] = None, name: Optional[str] = None, grace: Optional[float] = None,
                  exclusive: Optional[str] = None, stop_timeout: float = 25,
                  interrupt: bool = False, report_start: bool = False) -> None:
         if isinstance(queues, str) or not queues:
@@ -697,6 +701,8 @@ class Worker:
             raise ValueError(f"concurrency is at least 1; found {concurrency}")
         if order not in ("ordered", "roundrobin"):
             raise ValueError(f'order is "ordered" or "roundrobin"; found {order!r}')
+        if klass == "":
+            raise ValueError("klass is the name of a class, or None for all; found ''")
         if processes and exclusive is not None and concurrency > 1:
             raise ValueError("each process is a worker, so only one can have an exclusive queue")
         if processes and not hasattr(os, "fork"):
@@ -705,6 +711,7 @@ class Worker:
         self.concurrency = concurrency
         self.processes = processes
         self.order = order
+        self.klass = klass
         self.name = name or f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:4]}"
         self.grace = grace
         self.exclusive = exclusive
@@ -907,7 +914,8 @@ def _put_in_memory(memory: _Memory, queue: str, klass: str, data: Any,
 def _pop_command(command: str, worker: Worker, name: str) -> List[Any]:
     timeout = [WAIT_SECONDS] if command == "BPOP" else []
     order = ["ORDER", "roundrobin"] if worker.order == "roundrobin" else []
-    return [command, *timeout, name, len(worker.queues), *worker.queues, *order]
+    klass = ["CLASS", worker.klass] if worker.klass is not None else []
+    return [command, *timeout, name, len(worker.queues), *worker.queues, *order, *klass]
 
 
 # Orders to the thread that reads a _Wake. The others are numbers of signals, as the interpreter

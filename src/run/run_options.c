@@ -71,6 +71,8 @@ static const struct flag rows[] = {
 	  "the program runs on, reads jobs as lines, and answers by lines", NULL },
 	{ "round-robin", 0, FLAG_SET, FIELD(round_robin), 0, 0, NULL,
 	  "take from each queue in turn; otherwise the first ones come first", NULL },
+	{ "class", 0, FLAG_TEXT, FIELD(klass), 0, 0, "class",
+	  "take jobs of this class only (all classes)", NULL },
 	{ "name", 0, FLAG_TEXT, FIELD(name), 0, 0, "name",
 	  "name of the worker (host, process and a random part)", NULL },
 	{ "exclusive", 0, FLAG_TEXT, FIELD(exclusive), 0, 0, "queue",
@@ -117,6 +119,8 @@ static bool check(const struct run_options *o, struct buf *error)
 		buf_printf(error, "no program is given");
 	else if (o->name != NULL && *o->name == '\0')
 		buf_printf(error, "--name must not be empty");
+	else if (o->klass != NULL && *o->klass == '\0')
+		buf_printf(error, "--class must be the name of a class, not ''");
 	return error->len == 0;
 }
 

@@ -24,7 +24,7 @@ struct run_options {
 	const char **queues;
 	size_t queue_count, queue_cap;
 	uint64_t concurrency, result_max;
-	const char *name, *scratch, *exclusive; /* NULL if not given */
+	const char *name, *klass, *scratch, *exclusive; /* NULL if not given */
 	/* Seconds. For those that may be 0, that means never. */
 	double grace_s, timeout_s, kill_after_s, stop_timeout_s, away_s;
 	double backoff_base_s, backoff_max_s;

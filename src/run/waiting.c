@@ -53,6 +53,10 @@ static void send_bpop(struct worker *w, unsigned count)
 		args[n++] = STR("ORDER");
 		args[n++] = STR("roundrobin");
 	}
+	if (o->klass != NULL) {
+		args[n++] = STR("CLASS");
+		args[n++] = str_from(o->klass);
+	}
 	w->is_waiting = true;
 	w->waiting_us = clock_mono_us();
 	link_send(&w->waiting, args, n);

@@ -586,6 +586,31 @@ def queues_take_turns(client):
 
 
 @check
+def jobs_of_other_classes_are_left_to_other_workers(client):
+    worker, seen = make_worker(klass="Send"), []
+    worker.on()(lambda job: seen.append(job.jid))
+    for jid, klass in (("r1", "Report"), ("s1", "Send"), ("r2", "Report"), ("s2", "Send")):
+        put(client, "q", jid, klass)
+    with running(worker):
+        wait_until(lambda: state(client, "s2") == "complete" and waiting(client))
+    assert seen == ["s1", "s2"]
+    assert (state(client, "r1"), state(client, "r2")) == ("waiting", "waiting")
+    assert [job.jid for job in make_worker(klass="Report").drain(limit=1)] == ["r1"]
+
+
+@check
+def jobs_in_memory_are_drained_by_class(client):
+    worker, seen = make_worker(klass="Send"), []
+    worker.on()(lambda job: seen.append(job.jid))
+    with worker.inline() as jobs:
+        worker.put("q", "Report", jid="r1")
+        worker.put("q", "Send", jid="s1")
+        worker.drain()
+        assert jobs["r1"]["state"] == "waiting"
+    assert seen == ["s1"]
+
+
+@check
 def jobs_run_at_once_in_threads(client):
     worker, barrier = make_worker(concurrency=4), threading.Barrier(4)
     worker.on("Work")(lambda job: barrier.wait(PATIENCE) and None)
@@ -1482,6 +1507,7 @@ def mistakes_of_the_programmer_are_refused(client):
     raises(ValueError, "queues is a list of names; found []", Worker, URL, [])
     raises(ValueError, "concurrency is at least 1; found 0", Worker, URL, ["q"], concurrency=0)
     raises(ValueError, "found 'random'", Worker, URL, ["q"], order="random")
+    raises(ValueError, "klass is the name of a class", Worker, URL, ["q"], klass="")
     worker = make_worker()
 
     async def coroutine(job):

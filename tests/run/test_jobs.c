@@ -407,6 +407,31 @@ static void jobs_of_the_first_queue_come_first(void)
 	free(runs);
 }
 
+static void jobs_of_other_classes_are_left_to_other_workers(void)
+{
+	char *runs;
+
+	peer_ask(p, "PUT w mail j1 Report {} 0");
+	peer_ask(p, "PUT w mail j2 Send {} 0");
+	peer_ask(p, "PUT w mail j3 Report {} 0");
+	peer_ask(p, "PUT w mail j4 Send {} 0");
+	RUNNER_START(&r, &q, "-q", "mail", "--class", "Send", "--", runner_handler(), "run",
+		     runner_path(""));
+	WAIT_UNTIL(has_state("j2", "complete") && has_state("j4", "complete"));
+	runner_stop(&r);
+	runs = textfile_read(runner_path("runs"));
+	TEST_ASSERT_EQUAL_STRING("j2\nj4\n", runs);
+	TEST_ASSERT_TRUE(has_state("j1", "waiting") && has_state("j3", "waiting"));
+	free(runs);
+}
+
+static void a_class_without_a_name_is_refused(void)
+{
+	RUNNER_START(&r, &q, "-q", "mail", "--class", "", "--", "/bin/true");
+	TEST_ASSERT_NOT_EQUAL_INT(0, runner_wait(&r));
+	TEST_ASSERT_TRUE(runner_has_logged(&r, "--class must be the name of a class, not ''"));
+}
+
 static void worker_is_attached_and_listens(void)
 {
 	RUNNER_START(&r, &q, "-q", "mail", "--name", "me", "-c", "3", "--", runner_handler(),
@@ -451,6 +476,8 @@ int main(int argc, char **argv)
 	RUN(missing_program_is_noticed_at_the_start);
 	RUN(scratch_directory_is_removed_whatever_is_in_it);
 	RUN(jobs_of_the_first_queue_come_first);
+	RUN(jobs_of_other_classes_are_left_to_other_workers);
+	RUN(a_class_without_a_name_is_refused);
 	RUN(worker_is_attached_and_listens);
 	RUN(wrong_password_ends_the_worker);
 	return UNIT_RESULT();

@@ -422,6 +422,32 @@ const checks = {
     assert.equal(await served('roundrobin'), 'C B A C B A C A A A');
   },
 
+  'jobs of other classes are left to other workers': async () => {
+    const seen = [];
+    const both = gate();
+    for (const [jid, klass] of [['r1', 'Report'], ['s1', 'Send'], ['r2', 'Report'], ['s2', 'Send']]) {
+      await call('PUT', 'p', 'q', jid, klass, '{}', 0);
+    }
+    const { worker } = makeWorker({ klass: 'Send', concurrency: 1 });
+    for (const klass of ['Report', 'Send']) {
+      worker.on(klass, (job) => seen.push(job.jid) === 2 && both.open());
+    }
+    await both.opened;
+    await worker.stop();
+    assert.deepEqual(seen, ['s1', 's2']);
+    for (const jid of ['r1', 'r2']) {
+      assert.equal(JSON.parse(await call('GET', jid)).state, 'waiting');
+    }
+  },
+
+  'a worker in test mode drains the jobs of its class': async () => {
+    const worker = new Worker({ queues: ['q'], klass: 'Send', test: true });
+    worker.on('Send', () => {});
+    await worker.put('q', 'Report', {}, { jid: 'r1' });
+    await worker.put('q', 'Send', {}, { jid: 's1' });
+    assert.deepEqual((await worker.drain()).map((run) => run.jid), ['s1']);
+  },
+
   'as many jobs run at once as were asked for': async () => {
     const { worker, next } = makeWorker({ concurrency: 3 });
     const door = gate();
@@ -923,6 +949,7 @@ const checks = {
     assert.throws(() => worker.on('Send'), /the handler of "Send" is a function/);
     assert.throws(() => new Worker({ queues: [] }), /`queues` is an array/);
     assert.throws(() => new Worker({ queues: ['q'], concurrency: 0 }), /`concurrency`/);
+    assert.throws(() => new Worker({ queues: ['q'], klass: '' }), /`klass`/);
     assert.throws(() => new Worker({ queues: ['q'], redis: {} }), /`redis` is a URL/);
   },
 };
