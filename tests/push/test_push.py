@@ -543,7 +543,8 @@ def a_transfer_encoding_other_than_chunks_is_no_answer(server):
         wait_until(lambda: server.state(jid) in ("failed", "complete"))
         equal("failed", server.state(jid))
         equal("http-lost", server.job(jid)["failure"]["group"])
-        contains("another Transfer-Encoding than chunked", server.job(jid)["failure"]["message"])
+        # New versions of libcurl refuse it themselves.
+        contains("Transfer-Encoding", server.job(jid)["failure"]["message"])
 
 
 def an_answer_may_come_in_chunks(server):
