@@ -40,6 +40,7 @@ struct node {
 	uint64_t payload[NODE_LOG]; /* what `data` pointed to */
 	enum core_role role;
 	uint64_t leader;
+	unsigned offers; /* that it has sent */
 	bool is_offered; /* CORE_INSTALL has come, and `offer` is it */
 	struct core_base offer;
 	/* Kinds of all actions, in order. */
@@ -82,6 +83,7 @@ static inline void node_post(struct nodes *g, struct node *n, uint64_t to,
 	copy->to = to;
 	copy->message = *m;
 	if (m->kind == CORE_BASE_OFFER) {
+		n->offers++;
 		copy->base = *m->offer;
 		copy->message.offer = &copy->base;
 	}

@@ -42,6 +42,8 @@ static void apply_writes(struct world_node *n, size_t count)
 			disk->entry[write->index] = write->entry;
 		}
 	}
+	if (count == 0)
+		return;
 	n->write_count -= count;
 	memmove(n->writes, n->writes + count, n->write_count * sizeof *n->writes);
 }

@@ -158,6 +158,13 @@ void net_free(struct world_message *m)
 	free(m);
 }
 
+void net_end(struct world *w)
+{
+	for (size_t i = 0; i < w->heap_count; i++)
+		net_free(w->heap[i]);
+	free(w->heap);
+}
+
 void net_drop(struct world *w, uint64_t id)
 {
 	struct world_message **old = w->heap;

@@ -48,6 +48,7 @@ static int run_one(const struct settings *s, uint64_t seed, struct result *resul
 	world_run(w);
 	result->counts = w->counts;
 	result->digest = w->digest;
+	free(w);
 	return 0;
 }
 

@@ -532,4 +532,10 @@ void world_run(struct world *w)
 			deliver(w, m);
 	}
 	facts_end(w);
+	for (uint64_t id = 1; id <= WORLD_NODES; id++) {
+		core_free(w->node[id].core);
+		free(w->node[id].writes);
+		free(w->node[id].disk);
+	}
+	net_end(w);
 }

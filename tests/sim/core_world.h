@@ -164,6 +164,8 @@ void net_free(struct world_message *m);
 /* Cut links, or heal all. */
 void net_partition(struct world *w);
 void net_heal(struct world *w);
+/* Free all messages. */
+void net_end(struct world *w);
 /* The connections of a node break. */
 void net_drop(struct world *w, uint64_t id);
 

@@ -341,10 +341,14 @@ static void a_node_far_behind_is_offered_a_base(void)
 	TEST_ASSERT_EQUAL_UINT64(20, f->offer.index);
 	TEST_ASSERT_EQUAL_UINT64(l->log[20].term, f->offer.term);
 	TEST_ASSERT_TRUE(members_equal(&l->base.members, &f->offer.members));
-	/* It is offered once, however long fetching takes. */
+	/* It fetches one at a time, and the leader does not repeat the offer with each heartbeat.
+	 */
 	f->is_offered = false;
+	l->offers = 0;
 	nodes_run(&g, 5000);
 	TEST_ASSERT_FALSE(f->is_offered);
+	TEST_ASSERT_TRUE(l->offers <= 5000 / (2 * ELECTION_MS) + 1);
+	TEST_ASSERT_NOT_EQUAL_UINT(0, l->offers);
 	TEST_ASSERT_EQUAL_UINT64(2, f->commit);
 
 	TEST_ASSERT_TRUE(core_base_accept(f->core));
