@@ -226,6 +226,9 @@ static void a_user_that_loses_the_queue_puts_nothing(void)
 
 static void a_batch_that_is_being_checked_needs_memory_later(void)
 {
+	/* The allocator of the sanitizers does not count. */
+	if (qlessd_is_sanitized())
+		return;
 	ASK(p, "CONFIG SET maxmemory-clients 0", "+OK\r\n");
 	begin_put();
 	ASK(p, "CONFIG SET maxmemory 1", "+OK\r\n");
