@@ -776,6 +776,27 @@ static void a_job_that_many_wait_for(void)
 	CHECK(complete);
 }
 
+/* A million jobs of another class wait in the queue. The first pop of a class makes its index. */
+static void pops_of_a_class(void)
+{
+	static const struct row rows[] = {
+		{ "MPOP w 1 classes CLASS rare", WORKER_US, "PUT w classes rare rare {} 0", NULL },
+		{ "MPOP w 1 classes CLASS rare", WORKER_US, "PUT w classes rare rare {} 0", NULL },
+		{ "BPOP 0.001 w 1 classes CLASS rare", WORKER_US, NULL, "*-1" },
+		{ "MPOP w 1 classes CLASS klass COUNT 10000", WORKER_US, NULL, NULL },
+		{ "MPOP w 1 classes CLASS klass COUNT 10000", WORKER_US, NULL, NULL },
+		{ "MPOP w 1 classes COUNT 10000", WORKER_US, NULL, NULL },
+		{ "CANCEL *10000(class#)", WORKER_US, NULL, NULL },
+		{ "MPOP w 9000 *9000(queue-#) CLASS klass", WORKER_US, NULL, NULL },
+		{ "MPOP w 9000 *9000(queue-#) CLASS rare", WORKER_US,
+		  "PUT w queue-0 rare rare {} 0", NULL },
+	};
+
+	put_many("classes", "class", JOBS);
+	CHECK(rows);
+	TEST_ASSERT_INT64_WITHIN(64, 10000, peer_ask_number(p, "INFO queues", "\nclass_indexes:"));
+}
+
 #define HELD	100000 /* jobs of one worker */
 #define OLD	100000 /* completed jobs to be purged */
 #define KEEPERS 10000  /* attached workers with a job each */
@@ -950,6 +971,7 @@ int main(int argc, char **argv)
 	RUN(a_worker_with_many_jobs);
 	RUN(many_old_jobs);
 	RUN(many_attached_workers);
+	RUN(pops_of_a_class);
 	RUN(flushing_everything);
 	peer_close_all();
 	qlessd_stop(&q);
