@@ -5,7 +5,9 @@
  * An input is a list of pieces: a byte for the kind, one for the size, and the bytes. If the top
  * bit of the first byte of an input is set, the checksums of manifest, headers and records are
  * corrected, so that the code after them is reached. Otherwise the files have exactly the bytes of
- * the input.
+ * the input. The log may be that of a group, whose second segment may replace the end of the first.
+ *
+ * The snapshot is also checked in pieces, as if it arrived from another node.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,6 +19,8 @@
 #include "command/databases.h"
 #include "command/replay.h"
 #include "engine/state.h"
+#include "journal/base_check.h"
+#include "journal/log_index.h"
 #include "journal/manifest.h"
 #include "journal/reader.h"
 #include "journal/record.h"
@@ -146,11 +150,11 @@ static struct qless_str take_bytes(struct input *in, size_t len)
 	return s;
 }
 
-static void append_head(struct buf *file, int which, uint64_t sequence)
+static void append_head(struct buf *file, int which, uint64_t sequence, bool has_group)
 {
 	struct record_file_header header = {
 		.kind = which == FILE_BASE ? RECORD_FILE_BASE : RECORD_FILE_LOG,
-		.format = RECORD_FORMAT_VERSION,
+		.format = has_group ? RECORD_FORMAT_GROUP : RECORD_FORMAT_VERSION,
 		.engine = STATE_VERSION,
 		.number = which == FILE_LOG_2 ? 3 : 2,
 		.sequence = sequence,
@@ -175,9 +179,10 @@ static void fill_raw(struct directory *d, struct input *in)
 }
 
 /* Append a record with the next sequence number, unless the input chooses another one. */
-static void append_piece(struct buf *file, struct input *in, uint64_t *sequence)
+static void append_piece(struct buf *file, struct input *in, uint64_t *sequence, bool has_group)
 {
 	uint8_t kind = take(in);
+	enum record_type type = (enum record_type)(kind & 0x0f);
 	size_t size = take(in);
 	struct qless_str bytes;
 
@@ -189,35 +194,44 @@ static void append_piece(struct buf *file, struct input *in, uint64_t *sequence)
 	if (kind & 0x10) /* not a record */
 		buf_append_str(file, bytes);
 	else
-		record_append(file, SALT, (enum record_type)(kind & 0x0f), (*sequence)++, bytes);
+		record_append(file, SALT, type, *sequence, bytes);
+	if ((kind & 0x10) == 0 && (!has_group || (type != RECORD_MARK && type != RECORD_TERM)))
+		++*sequence;
 }
 
 /* Correct headers and checksums around the bytes of the input. */
-static void fill_framed(struct directory *d, struct input *in, bool has_base, bool is_kept)
+static void fill_framed(struct directory *d, struct input *in, bool has_base, bool is_kept,
+			bool has_group)
 {
 	uint64_t base_sequence = has_base ? take(in) : 0;
 	uint64_t sequence;
-	struct manifest m = { .base = has_base ? 2 : 0, .base_sequence = base_sequence };
+	struct manifest m = { .has_group = has_group,
+			      .base = has_base ? 2 : 0,
+			      .base_sequence = base_sequence };
 	uint8_t count;
 
 	if (has_base) {
-		append_head(&d->files[FILE_BASE], FILE_BASE, base_sequence);
+		append_head(&d->files[FILE_BASE], FILE_BASE, base_sequence, has_group);
 		sequence = 1;
 		for (count = take(in); count > 0 && in->at < in->end; count--)
-			append_piece(&d->files[FILE_BASE], in, &sequence);
+			append_piece(&d->files[FILE_BASE], in, &sequence, has_group);
 	}
 	sequence = base_sequence + 1;
 	for (int i = FILE_LOG_1; i <= FILE_LOG_2; i++) {
 		manifest_add_log(&m, i == FILE_LOG_1 ? 2 : 3);
-		append_head(&d->files[i], i, sequence);
+		if (has_group && i == FILE_LOG_2)
+			sequence -= take(in) % sequence;
+		append_head(&d->files[i], i, sequence, has_group);
 		for (count = i == FILE_LOG_1 ? take(in) : UINT8_MAX; count > 0 && in->at < in->end;
 		     count--)
-			append_piece(&d->files[i], in, &sequence);
+			append_piece(&d->files[i], in, &sequence, has_group);
 	}
 	manifest_format(&m, &d->files[is_kept ? FILE_KEPT : FILE_MANIFEST]);
 	manifest_done(&m);
 	if (is_kept) {
-		m = (struct manifest){ .base = 4, .base_sequence = NEXT_SEQUENCE };
+		m = (struct manifest){ .has_group = has_group,
+				       .base = 4,
+				       .base_sequence = NEXT_SEQUENCE };
 		manifest_add_log(&m, 5);
 		manifest_format(&m, &d->files[FILE_MANIFEST]);
 		manifest_done(&m);
@@ -229,6 +243,7 @@ static void fill_framed(struct directory *d, struct input *in, bool has_base, bo
 struct subject {
 	struct databases *databases;
 	struct recovery recovery;
+	struct log_index index;
 	struct buf error;
 	int rc;
 };
@@ -276,8 +291,11 @@ static void run(struct subject *s, const struct directory *d, const struct recov
 		uint64_t seed)
 {
 	struct qless_hooks hooks = { .hash_seed = seed };
-	struct recovery_target target = { .arg = s, .engine = engine_of, .apply = apply_record };
+	struct recovery_target target = {
+		.arg = s, .engine = engine_of, .apply = apply_record, .index = &s->index
+	};
 
+	log_index_init(&s->index);
 	s->databases = databases_new(DATABASES, &hooks);
 	buf_init(&s->error, 64 * 1024);
 	s->rc = recovery_run(&s->recovery, &d->io, "dir", limit, &target, &s->error);
@@ -289,7 +307,36 @@ static void subject_done(struct subject *s)
 {
 	databases_free(s->databases);
 	recovery_done(&s->recovery);
+	log_index_done(&s->index);
 	buf_done(&s->error);
+}
+
+/* ---- an arriving snapshot ---- */
+
+/* Returns whether the bytes are a whole snapshot. */
+static bool check_in_pieces(struct qless_str bytes, size_t step)
+{
+	struct base_check c;
+	bool is_good = true;
+
+	base_check_init(&c);
+	while (is_good && bytes.len > 0) {
+		size_t len = step < bytes.len ? step : bytes.len;
+
+		is_good = base_check_take(&c, str_make(bytes.ptr, len));
+		bytes = str_make(bytes.ptr + len, bytes.len - len);
+	}
+	is_good = is_good && base_check_is_whole(&c);
+	base_check_done(&c);
+	return is_good;
+}
+
+static void check_base(const struct buf *file)
+{
+	bool is_whole = check_in_pieces(buf_str(file), SIZE_MAX);
+
+	assert(check_in_pieces(buf_str(file), 1) == is_whole);
+	assert(check_in_pieces(buf_str(file), 61) == is_whole);
 }
 
 static void fail_finding(void *arg, struct qless_str finding)
@@ -337,14 +384,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (how & 0x20)
 		limit.sequence = take(&in);
+	limit.is_committed = how & 0x04;
 	dir_init(&d);
 	if (how & 0x80)
-		fill_framed(&d, &in, how & 0x40, how & 0x10);
+		fill_framed(&d, &in, how & 0x40, how & 0x10, how & 0x08);
 	else
 		fill_raw(&d, &in);
 	run(&a, &d, &limit, 1);
 	run(&b, &d, &limit, 0x9e3779b97f4a7c15);
 	compare(&a, &b);
+	check_base(&d.files[FILE_BASE]);
 	subject_done(&a);
 	subject_done(&b);
 	dir_done(&d);

@@ -16,7 +16,8 @@
 
 static bool is_same(const struct manifest *a, const struct manifest *b)
 {
-	return a->base == b->base && a->base_sequence == b->base_sequence &&
+	return a->has_group == b->has_group && memcmp(a->group, b->group, sizeof a->group) == 0 &&
+	       a->base == b->base && a->base_sequence == b->base_sequence &&
 	       a->log_count == b->log_count &&
 	       memcmp(a->logs, b->logs, a->log_count * sizeof *a->logs) == 0;
 }
@@ -28,7 +29,7 @@ static void check_text(struct qless_str text)
 
 	if (manifest_parse(&m, text, &error) < 0) {
 		assert(error.len > 0);
-		assert(m.logs == NULL && m.log_count == 0 && m.base == 0);
+		assert(m.logs == NULL && m.log_count == 0 && m.base == 0 && !m.has_group);
 	} else {
 		assert(error.len == 0 && m.log_count > 0);
 		for (size_t i = 0; i < m.log_count; i++) {

@@ -98,6 +98,71 @@ static void marks_and_numbers_are_decoded(void)
 	TEST_ASSERT_FALSE(record_decode_mark(record.payload, &read));
 }
 
+static void a_mark_of_a_group_has_the_commit_index(void)
+{
+	struct record_mark mark = { .durable = 3, .wall_us = 7, .has_commit = true, .commit = 12 };
+	struct record_mark read;
+
+	record_append_mark(&out, SALT, 13, &mark);
+	TEST_ASSERT_EQUAL_size_t(RECORD_FRAME_BYTES + RECORD_MARK_GROUP_BYTES, out.len);
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_TRUE(record_decode_mark(record.payload, &read));
+	TEST_ASSERT_EQUAL_UINT64(3, read.durable);
+	TEST_ASSERT_EQUAL_INT64(7, read.wall_us);
+	TEST_ASSERT_TRUE(read.has_commit);
+	TEST_ASSERT_EQUAL_UINT64(12, read.commit);
+	/* A server alone has none. */
+	mark.has_commit = false;
+	buf_clear(&out);
+	record_append_mark(&out, SALT, 13, &mark);
+	TEST_ASSERT_EQUAL_size_t(RECORD_FRAME_BYTES + RECORD_MARK_BYTES, out.len);
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_TRUE(record_decode_mark(record.payload, &read));
+	TEST_ASSERT_FALSE(read.has_commit);
+	TEST_ASSERT_EQUAL_UINT64(0, read.commit);
+	for (size_t len = 0; len < RECORD_MARK_GROUP_BYTES; len++)
+		TEST_ASSERT_EQUAL(len == RECORD_MARK_BYTES,
+				  record_decode_mark(str_make(buf_data(&out), len), &read));
+}
+
+static void the_head_of_a_groups_snapshot_is_decoded(void)
+{
+	struct record_group group = { 300, UINT64_MAX, STR("some members") }, read;
+
+	record_append_group(&out, SALT, 1, &group);
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+	TEST_ASSERT_EQUAL_INT(RECORD_GROUP, record.type);
+	TEST_ASSERT_TRUE(record_decode_group(record.payload, &read));
+	TEST_ASSERT_EQUAL_UINT64(300, read.term);
+	TEST_ASSERT_EQUAL_UINT64(UINT64_MAX, read.members_index);
+	ASSERT_STR("some members", read.members);
+	/* The two numbers take 12 bytes. */
+	for (size_t len = 0; len < 12; len++)
+		TEST_ASSERT_FALSE(record_decode_group(str_make(record.payload.ptr, len), &read));
+	TEST_ASSERT_TRUE(record_decode_group(str_make(record.payload.ptr, 12), &read));
+	TEST_ASSERT_EQUAL_size_t(0, read.members.len);
+}
+
+static void types_of_a_group_are_decoded(void)
+{
+	static const char *const names[] = { "term", "members", "barrier", "feature", "group" };
+
+	for (int i = 0; i < 5; i++) {
+		buf_clear(&out);
+		record_append(&out, SALT, (enum record_type)(RECORD_TERM + i), 9, STR("x"));
+		TEST_ASSERT_EQUAL_INT(RECORD_OK, decode(0, out.len));
+		TEST_ASSERT_EQUAL_STRING(names[i], record_type_name(record.type));
+	}
+	TEST_ASSERT_TRUE(record_is_entry(RECORD_OPERATIONS));
+	TEST_ASSERT_TRUE(record_is_entry(RECORD_MEMBERS));
+	TEST_ASSERT_TRUE(record_is_entry(RECORD_BARRIER));
+	TEST_ASSERT_TRUE(record_is_entry(RECORD_FEATURE));
+	TEST_ASSERT_FALSE(record_is_entry(RECORD_TERM));
+	TEST_ASSERT_FALSE(record_is_entry(RECORD_MARK));
+	TEST_ASSERT_FALSE(record_is_entry(RECORD_GROUP));
+	TEST_ASSERT_FALSE(record_is_entry(RECORD_COMMANDS));
+}
+
 static void a_header_is_decoded_and_its_damage_is_noticed(void)
 {
 	struct record_file_header header = { .kind = RECORD_FILE_BASE,
@@ -164,11 +229,27 @@ static void a_mark_has_the_number_of_the_record_that_follows_it(void)
 	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 2));
 	record.type = RECORD_OPERATIONS;
 	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 4));
+	record.type = RECORD_TERM;
+	TEST_ASSERT_EQUAL_UINT64(3, record_next_sequence(&record, 5));
+	record.type = RECORD_BARRIER;
+	TEST_ASSERT_EQUAL_UINT64(4, record_next_sequence(&record, 5));
+}
+
+/* A mark or a term after the damage does not say that the record with its number is there. */
+static void the_highest_number_after_damage_is_that_of_an_entry(void)
+{
+	append_record(SALT, 7);
+	append_record(SALT, 8);
+	record_append_mark(&out, SALT, 9, &(struct record_mark){ .durable = 6 });
+	record_append_number(&out, SALT, RECORD_TERM, 9, 4);
+	format = RECORD_FORMAT_GROUP;
+	TEST_ASSERT_TRUE(examine(1, 7).followed);
+	TEST_ASSERT_EQUAL_UINT64(8, examine(1, 7).highest);
 }
 
 static void a_mark_vouches_for_the_records_up_to_its_number(void)
 {
-	for (format = RECORD_FORMAT_OLDEST; format <= RECORD_FORMAT_VERSION; format++) {
+	for (format = RECORD_FORMAT_OLDEST; format <= RECORD_FORMAT_NEWEST; format++) {
 		buf_clear(&out);
 		append_record(SALT, 7);
 		record_append_mark(&out, SALT, 8, &(struct record_mark){ .durable = 6 });
@@ -234,6 +315,10 @@ int main(int argc, char **argv)
 	RUN(a_record_of_another_log_is_invalid);
 	RUN(an_unknown_type_is_not_damage);
 	RUN(marks_and_numbers_are_decoded);
+	RUN(a_mark_of_a_group_has_the_commit_index);
+	RUN(the_head_of_a_groups_snapshot_is_decoded);
+	RUN(types_of_a_group_are_decoded);
+	RUN(the_highest_number_after_damage_is_that_of_an_entry);
 	RUN(a_header_is_decoded_and_its_damage_is_noticed);
 	RUN(intact_records_after_damage_are_found);
 	RUN(a_mark_has_the_number_of_the_record_that_follows_it);
