@@ -13,6 +13,7 @@
 
 #include "build_config.h"
 #include "check/dump.h"
+#include "check/group.h"
 #include "check/recovering.h"
 #include "check/result.h"
 #include "check/state.h"
@@ -68,7 +69,7 @@ struct options {
 
 /* ---- printing ---- */
 
-static void print_summary(const struct recovery *r)
+static void print_summary(const char *dir, const struct recovery *r)
 {
 	char first[DUMP_TIME_MAX], last[DUMP_TIME_MAX];
 
@@ -79,6 +80,8 @@ static void print_summary(const struct recovery *r)
 	printf("log: %zu segments, %" PRIu64 " bytes\n", r->manifest.log_count, r->log_bytes);
 	printf("records: %" PRIu64 ", operations: %" PRIu64 ", last sequence: %" PRIu64 "\n",
 	       r->records, r->operations, r->last_sequence);
+	if (r->manifest.has_group)
+		group_print(dir, r);
 	if (r->first_us != 0)
 		printf("time: %s to %s\n", dump_format_time((double)r->first_us / 1e6, first),
 		       dump_format_time((double)r->last_us / 1e6, last));
@@ -296,7 +299,7 @@ static int read_log(const struct options *o, struct check *check, struct buf *er
 	target = check_state_target(&state);
 	rc = recovery_run(r, &journal_io_system, o->dir, &all, &target, error);
 	if (rc != -ENOENT)
-		print_summary(r);
+		print_summary(o->dir, r);
 	if (rc == -ENOENT && error->len == 0)
 		rc = check_files(o, error);
 	check->is_loaded = rc == 0;

@@ -31,6 +31,13 @@ int repair_lock(struct directory_lock *lock, const struct journal_io *io, const 
 
 bool repair_is_possible(const struct recovery *r, struct buf *ret_error)
 {
+	if (r->manifest.has_group) {
+		buf_printf(ret_error,
+			   "the log belongs to a group of servers, which may rely on what would be "
+			   "cut off: remove the node from its group, and let it join the group "
+			   "again with an empty directory");
+		return false;
+	}
 	if (r->damaged_file == 0) {
 		buf_printf(ret_error, "cutting the log does not repair this damage: restore the "
 				      "directory from a copy");

@@ -4,7 +4,8 @@
  * records in the same order.
  *
  * Sequence numbers decide what counts. Each record must have a higher number than the one before
- * it, and a lower one than the next segment begins with.
+ * it, and a lower one than the next segment begins with. In a group it must have a lower one than
+ * any later segment begins with. All entries of a group count, committed or not.
  */
 #include "journal/rescue.h"
 
@@ -222,6 +223,9 @@ static int walk_records(struct walk *w, struct reader *reader, uint64_t high)
 			if (!w->is_over)
 				w->expected = record_next_sequence(&record, reader->header.format);
 			w->offset += reader->taken;
+		} else if (rc == 1 && record.sequence > high &&
+			   reader->header.format == RECORD_FORMAT_GROUP) {
+			rc = 0; /* a later segment replaces it */
 		} else if (rc == 1 || rc == -EBADMSG) {
 			rc = skip(w, reader, high);
 			skipped_to = reader->offset;
@@ -258,11 +262,20 @@ static int walk_segment(struct walk *w, const struct rescue_file *file, uint64_t
 	return rc;
 }
 
+/* Whether later segments of a group replace all records of one. */
+static bool is_replaced(const struct rescue_file *file, uint64_t bound)
+{
+	return file->state == RESCUE_HEADER_WHOLE && file->header.format == RECORD_FORMAT_GROUP &&
+	       file->header.sequence >= bound;
+}
+
 static int walk_file(struct walk *w, size_t i)
 {
 	const struct rescue_file *file = &w->files->logs.all[i];
 	uint64_t bound = rescue_files_bound(w->files, i + 1);
 
+	if (is_replaced(file, bound))
+		return 0;
 	switch (file->state) {
 	case RESCUE_NO_FILE:
 	case RESCUE_HEADER_LOST:
@@ -367,6 +380,7 @@ static int load_base(struct recovery_job *job, const struct rescue_owner *owner,
 	struct recovery *recovery = &r->recovery;
 	int rc;
 
+	recovery->manifest.has_group = base->header.format == RECORD_FORMAT_GROUP;
 	recovery->manifest.base = base->number;
 	recovery->manifest.base_sequence = base->header.sequence;
 	job->error = &why;

@@ -149,19 +149,26 @@ static uint64_t bound_below(const struct rescue_files *files, size_t i)
 	uint64_t low = 1;
 
 	while (i-- > 0) {
-		if (files->logs.all[i].state == RESCUE_HEADER_WHOLE)
+		if (files->logs.all[i].state == RESCUE_HEADER_WHOLE &&
+		    files->logs.all[i].header.format != RECORD_FORMAT_GROUP)
 			low = max_u64(low, files->logs.all[i].header.sequence);
 	}
 	return low;
 }
 
+/* In a group a later segment may replace records of all segments before it. */
 uint64_t rescue_files_bound(const struct rescue_files *files, size_t i)
 {
+	uint64_t bound = UINT64_MAX;
+
 	for (; i < files->logs.count; i++) {
-		if (files->logs.all[i].state == RESCUE_HEADER_WHOLE)
-			return files->logs.all[i].header.sequence;
+		const struct rescue_file *file = &files->logs.all[i];
+
+		if (file->state == RESCUE_HEADER_WHOLE &&
+		    (bound == UINT64_MAX || file->header.format == RECORD_FORMAT_GROUP))
+			bound = min_u64(bound, file->header.sequence);
 	}
-	return UINT64_MAX;
+	return bound;
 }
 
 /* Returns a sequence number that the log had reached, and that the i-th segment may begin after. */

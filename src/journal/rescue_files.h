@@ -49,7 +49,8 @@ int rescue_files_read(struct rescue_files *files, const struct journal_io *io, c
 void rescue_files_done(struct rescue_files *files);
 
 /* Returns the sequence number that the next log segment with a whole header begins with, from the
- * i-th on; UINT64_MAX if there is none. */
+ * i-th on; UINT64_MAX if there is none. In a group it is the lowest number that any of them begins
+ * with. */
 uint64_t rescue_files_bound(const struct rescue_files *files, size_t i);
 
 #endif

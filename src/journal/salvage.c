@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "journal/reader.h"
+#include "journal/vote.h"
 #include "util/mem.h"
 
 struct file {
 	uint64_t number;
 	uint64_t sequence; /* as in its header */
+	bool has_group;
 };
 
 struct files {
@@ -26,6 +28,8 @@ struct search {
 	const struct journal_io *io;
 	const char *dir;
 	struct files bases, logs;
+	bool has_group; /* there are segments of a group */
+	struct vote vote;
 	struct buf *unreadable;
 };
 
@@ -44,7 +48,12 @@ static void note_file(void *arg, const char *name)
 	if (reader_open(&reader, s->io, s->dir, is_base ? RECORD_FILE_BASE : RECORD_FILE_LOG,
 			number, &ignored) == 0) {
 		to->all = mem_grow(to->all, &to->cap, to->count + 1, sizeof *to->all);
-		to->all[to->count++] = (struct file){ number, reader.header.sequence };
+		to->all[to->count++] = (struct file){
+			.number = number,
+			.sequence = reader.header.sequence,
+			.has_group = reader.header.format == RECORD_FORMAT_GROUP,
+		};
+		s->has_group |= reader.header.format == RECORD_FORMAT_GROUP;
 		reader_close(&reader);
 	} else {
 		buf_printf(s->unreadable, "%s\n", name);
@@ -89,10 +98,13 @@ static bool make_manifest(const struct search *s, const struct file *base, struc
 		m->base_sequence = base->sequence;
 	}
 	for (size_t i = first_segment(logs, m->base_sequence); i < logs->count; i++) {
-		/* A segment without records is followed by one that begins with the same number. */
+		m->has_group |= logs->all[i].has_group;
+		/* A segment without records is followed by one that begins with the same number. In
+		 * a group, that one may also replace all its records. */
 		if (i + 1 == logs->count || logs->all[i].sequence != logs->all[i + 1].sequence)
 			manifest_add_log(m, logs->all[i].number);
 	}
+	memcpy(m->group, s->vote.identity.group, sizeof m->group);
 	return m->log_count > 0;
 }
 
@@ -166,6 +178,8 @@ int salvage_find(struct recovery *ret_recovery, const struct journal_io *io, con
 		buf_printf(ret_error, "cannot read the directory %s: %s", dir, strerror(-rc));
 	sort(&s.bases);
 	sort(&s.logs);
+	if (rc == 0 && s.has_group)
+		rc = vote_read(&s.vote, io, dir, ret_error);
 	tried = rc < 0 ? 0 : -ENOENT;
 	for (size_t i = s.bases.count + 1; i > 0 && tried < 0; i--)
 		tried = attempt(&s, i > 1 ? &s.bases.all[i - 2] : NULL, ret_recovery, ret_error);

@@ -4,6 +4,8 @@
  */
 #include "group_log.h"
 
+#include "journal/repair.h"
+
 static struct group_log_test t;
 static unsigned long long rng = 5;
 
@@ -472,6 +474,88 @@ static void a_full_disk_leaves_the_tail(void)
 	expect_all("replaced");
 }
 
+/* ---- damage ---- */
+
+static void the_log_of_a_group_is_not_cut_where_it_is_damaged(void)
+{
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct recovery_target none = { 0 };
+	struct recovery r;
+
+	group_must_begin(&t);
+	append(10);
+	group_kill(&t, DISK_KEEP_SYNCED, &rng);
+	buf_data(disk_file(&t.disk, "log-00000002"))[200] ^= 1;
+	TEST_ASSERT_EQUAL_INT(-EBADMSG,
+			      recovery_run(&r, &t.disk.io, "data", &all, &none, &t.error));
+	TEST_ASSERT_TRUE(r.damaged);
+	buf_clear(&t.error);
+	TEST_ASSERT_FALSE(repair_is_possible(&r, &t.error));
+	TEST_ASSERT_EQUAL_STRING(
+		"the log belongs to a group of servers, which may rely on what would be cut off: "
+		"remove the node from its group, and let it join the group again with an empty "
+		"directory",
+		buf_cstr(&t.error));
+	recovery_done(&r);
+}
+
+/* Every byte of the entries counts, replaced or not: segments that others follow were synced. */
+static void damage_is_noticed_in_replaced_entries_too(void)
+{
+	group_must_begin(&t);
+	append(6);
+	TEST_ASSERT_EQUAL_INT(0, group_replace(&t, 4));
+	t.term = 2;
+	append(3);
+	group_kill(&t, DISK_KEEP_SYNCED, &rng);
+	for (size_t at = 0; at < disk_file(&t.disk, "log-00000002")->len; at += 3) {
+		struct disk whole = t.disk;
+
+		disk_copy(&t.disk, &whole);
+		t.options.io = &t.disk.io;
+		buf_data(disk_file(&t.disk, "log-00000002"))[at] ^= 1;
+		TEST_ASSERT_EQUAL_INT(-EBADMSG, group_open(&t));
+		group_forget(&t);
+		disk_done(&t.disk);
+		t.disk = whole;
+		t.options.io = &t.disk.io;
+	}
+	group_must_open(&t);
+	expect_all("whole");
+}
+
+/* An entry without a term, or with one that is lower than that of the entry before it. */
+static void wrong_terms_are_noticed(void)
+{
+	static const char *const errors[] = { "has an entry without a term", "has a wrong term",
+					      "has a wrong term", "has a wrong term" };
+	static const uint64_t terms[][2] = { { 0, 0 }, { 3, 2 }, { 3, 0 }, { 0, 1 } };
+
+	for (int i = 0; i < 4; i++) {
+		struct record_file_header header;
+		struct buf *log;
+
+		group_must_begin(&t);
+		group_kill(&t, DISK_KEEP_SYNCED, &rng);
+		log = disk_file(&t.disk, "log-00000002");
+		TEST_ASSERT_EQUAL_INT(RECORD_OK,
+				      record_decode_header((unsigned char *)buf_data(log),
+							   RECORD_FILE_HEADER_BYTES, &header));
+		buf_truncate(log, RECORD_FILE_HEADER_BYTES);
+		for (uint64_t n = 0; n < 2; n++) {
+			if (i > 0)
+				record_append_number(log, header.salt, RECORD_TERM, n + 1,
+						     terms[i][n]);
+			record_append(log, header.salt, RECORD_OPERATIONS, n + 1, STR("x"));
+		}
+		TEST_ASSERT_EQUAL_INT(-EBADMSG, group_open(&t));
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(buf_cstr(&t.error), errors[i]),
+					     buf_cstr(&t.error));
+		group_done(&t);
+		group_init(&t);
+	}
+}
+
 /* ---- the vote ---- */
 
 static void a_vote_is_stored_by_one_of_the_next_flushes(void)
@@ -777,6 +861,9 @@ int main(int argc, char **argv)
 	RUN(a_recovery_up_to_an_index_uses_the_entries_that_count);
 	RUN(a_segment_that_replaces_committed_entries_is_refused);
 	RUN(a_full_disk_leaves_the_tail);
+	RUN(the_log_of_a_group_is_not_cut_where_it_is_damaged);
+	RUN(damage_is_noticed_in_replaced_entries_too);
+	RUN(wrong_terms_are_noticed);
 	RUN(a_vote_is_stored_by_one_of_the_next_flushes);
 	RUN(a_vote_goes_before_the_entries_that_follow);
 	RUN(the_last_of_several_votes_is_stored);

@@ -4,6 +4,10 @@
  */
 #include "group_log.h"
 
+#include "journal/repair.h"
+#include "journal/rescue.h"
+#include "journal/salvage.h"
+
 #define STEPS 120
 
 static struct group_log_test t;
@@ -180,6 +184,61 @@ static void what_was_promised_survives_sectors_with_old_bytes(void)
 	TEST_ASSERT_TRUE(replaced > 300 && lost > 50);
 }
 
+/* ---- repairs ---- */
+
+static void close_log(void)
+{
+	group_settle(&t);
+	journal_close(t.journal, &t.error);
+	t.journal = NULL;
+	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&t.error));
+	group_forget(&t);
+}
+
+static void clear_state(void *arg)
+{
+	buf_clear(arg);
+}
+
+/* A rescue finds nothing missing in a log that is whole, and uses all entries that count. */
+static void check_rescue(const char *message)
+{
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
+	struct rescue_tally tally = { 0 };
+	struct rescue_owner owner = { .target = group_target(&t.state),
+				      .clear = clear_state,
+				      .tally = &tally };
+	struct rescue r;
+
+	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rescue_run(&r, &t.disk.io, "data", &all, &owner, &t.error),
+				      message);
+	TEST_ASSERT_FALSE_MESSAGE(rescue_is_incomplete(&r), message);
+	TEST_ASSERT_EQUAL_STRING("", buf_cstr(&r.notes));
+	group_expect_state(&t, &t.model, t.model.last, message);
+	rescue_done(&r);
+	group_forget(&t);
+}
+
+/* A lost manifest is made again from the other files. */
+static void check_salvage(const char *message)
+{
+	struct buf kept = BUF_INIT(BUF_NO_MAX), unreadable = BUF_INIT(BUF_NO_MAX);
+	struct recovery found;
+
+	disk_remove(&t.disk, MANIFEST_NAME);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(
+		0, salvage_find(&found, &t.disk.io, "data", &unreadable, &t.error),
+		buf_cstr(&t.error));
+	TEST_ASSERT_EQUAL_INT(0, repair_manifest(&t.disk.io, "data", &found, &kept, &t.error));
+	recovery_done(&found);
+	buf_done(&kept);
+	buf_done(&unreadable);
+	group_must_open(&t);
+	TEST_ASSERT_TRUE(journal_has_group(t.journal));
+	TEST_ASSERT_EQUAL_UINT64_MESSAGE(t.model.last, journal_last_index(t.journal), message);
+	group_expect_recovered(&t, message);
+}
+
 /* The same directory lives through many crashes. */
 static void what_was_promised_survives_many_crashes(void)
 {
@@ -198,6 +257,9 @@ static void what_was_promised_survives_many_crashes(void)
 			live(seed * 1000 + life, STEPS);
 			check(ways[pick(&choices, 4)], message);
 		}
+		close_log();
+		check_rescue(message);
+		check_salvage(message);
 		group_done(&t);
 		group_init(&t);
 	}
