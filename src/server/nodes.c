@@ -316,6 +316,9 @@ static void beat_link(struct node_link *l)
 				nodes->options.silent_beats * nodes->options.heartbeat_ms);
 		return;
 	}
+	/* Otherwise two nodes with the same id would end each other's connections all the time. */
+	if (l->dial != NULL && l->beats == NODES_SETTLED_BEATS)
+		dial_settle(l->dial);
 	if (l->out.len == 0)
 		output_put_alive(l);
 	node_link_write(l);

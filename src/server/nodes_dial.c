@@ -75,7 +75,7 @@ static void connect_to(struct dial *d, const struct sockaddr *address, socklen_t
 		fail(d, reason);
 		return;
 	}
-	d->link = node_link_new(d->nodes, fd, d, "");
+	d->link = node_link_new(d->nodes, fd, d, d->node->address);
 }
 
 static void on_resolved(void *arg, const struct sockaddr *address, socklen_t len, const char *error)
@@ -99,7 +99,7 @@ static void attempt(struct dial *d)
 		fail(d, "its address is not host:port");
 		return;
 	}
-	d->resolving = resolve(d->nodes->base, host, port, on_resolved, d);
+	d->resolving = resolve(d->nodes->base, host, port, d->attempts++, on_resolved, d);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
@@ -145,11 +145,15 @@ void dial_done(struct dial *d)
 	event_free(d->timer);
 }
 
+void dial_settle(struct dial *d)
+{
+	d->pause_ms = NODES_PAUSE_MIN_MS;
+}
+
 void dial_opened(struct dial *d)
 {
 	struct node *node = d->node;
 
-	d->pause_ms = NODES_PAUSE_MIN_MS;
 	if (d->purpose == FRAME_FOR_BASE) {
 		base_ask(d->link);
 		return;

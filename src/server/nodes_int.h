@@ -40,6 +40,8 @@
 /* Milliseconds before a lost connection is made again: the first pause, and the longest. */
 #define NODES_PAUSE_MIN_MS 20
 #define NODES_PAUSE_MAX_MS 1000
+/* Heartbeats after which a connection counts as a good one, and the pauses begin anew. */
+#define NODES_SETTLED_BEATS 20
 
 struct event;
 struct resolving;
@@ -101,6 +103,7 @@ struct dial {
 	struct node_link *link; /* NULL: there is none */
 	struct event *timer;
 	unsigned pause_ms;
+	unsigned attempts;
 	struct resolving *resolving; /* the address is being looked up */
 };
 
@@ -253,6 +256,8 @@ void dial_done(struct dial *d);
 void dial_start(struct dial *d, struct node *node);
 /* The connection is open. */
 void dial_opened(struct dial *d);
+/* The connection has been open for a while, so the next one needs no long pause. */
+void dial_settle(struct dial *d);
 /* The connection has ended: connect again after a pause. */
 void dial_lost(struct dial *d);
 /* Divide host:port or [address]:port. Returns false if it is neither. `ret_host` has room for

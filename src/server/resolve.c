@@ -23,6 +23,7 @@ struct lookup {
 	atomic_int users;
 	char *host;
 	char service[8];
+	unsigned choice;
 	int fd; /* readable when the result is there; -1 if there is no thread */
 	int rc;
 	socklen_t len; /* 0: there is no address */
@@ -50,13 +51,19 @@ static void look_up(struct lookup *l, int flags)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 					.ai_flags = AI_NUMERICSERV | flags };
-	struct addrinfo *found;
+	struct addrinfo *found, *chosen;
+	unsigned count = 0;
 
 	l->rc = getaddrinfo(l->host, l->service, &hints, &found);
 	if (l->rc != 0)
 		return;
-	memcpy(&l->address, found->ai_addr, found->ai_addrlen);
-	l->len = found->ai_addrlen;
+	for (chosen = found; chosen != NULL; chosen = chosen->ai_next)
+		count++;
+	chosen = found;
+	for (unsigned skip = l->choice % count; skip != 0; skip--)
+		chosen = chosen->ai_next;
+	memcpy(&l->address, chosen->ai_addr, chosen->ai_addrlen);
+	l->len = chosen->ai_addrlen;
 	freeaddrinfo(found);
 }
 
@@ -118,14 +125,15 @@ static void on_result(evutil_socket_t fd, short what, void *arg)
 	free(r);
 }
 
-struct resolving *resolve(struct event_base *base, const char *host, int port, resolve_fn *fn,
-			  void *arg)
+struct resolving *resolve(struct event_base *base, const char *host, int port, unsigned choice,
+			  resolve_fn *fn, void *arg)
 {
 	static const struct timeval at_once = { .tv_sec = 0 };
 	struct resolving *r = mem_zalloc(sizeof *r);
 	struct lookup *l = mem_zalloc(sizeof *l);
 
 	l->host = mem_dup(host, strlen(host));
+	l->choice = choice;
 	l->fd = -1;
 	atomic_init(&l->users, 1);
 	snprintf(l->service, sizeof l->service, "%d", port);

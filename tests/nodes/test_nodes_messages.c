@@ -527,6 +527,30 @@ static void a_node_that_does_not_answer_hello_is_called_again(void)
 	close(listener);
 }
 
+/* Otherwise two nodes with the same id would keep each other and the log busy. */
+static void a_node_that_hangs_up_after_hello_is_called_less_and_less_often(void)
+{
+	static const uint64_t ids[] = { 1, 2, 0 };
+	int listener = raw_listen(&two->port);
+	int64_t begin_ms = wait_now_ms();
+
+	endpoint_open(1);
+	snprintf(two->address, sizeof two->address, "127.0.0.1:%d", two->port);
+	endpoint_set_members(one, ids);
+	for (unsigned i = 1; i <= 6; i++) {
+		struct raw_peer peer = raw_accept(listener);
+
+		TEST_ASSERT_EQUAL_INT(FRAME_HELLO, raw_read_frame(&peer).type);
+		raw_send_hello(&peer, 2, 1, FRAME_FOR_MESSAGES);
+		LOOP_UNTIL(endpoint_member(one, 2).connects == i);
+		raw_close(&peer);
+		LOOP_UNTIL(!endpoint_member(one, 2).is_sending);
+	}
+	/* At least the pauses: half of 20, 40, 80, 160 and 320 ms. Timers may be a little early. */
+	TEST_ASSERT_GREATER_OR_EQUAL_INT64(300, wait_now_ms() - begin_ms);
+	close(listener);
+}
+
 /*
  * Nodes that come and go
  */
@@ -703,6 +727,7 @@ int main(int argc, char **argv)
 	RUN(a_sender_without_a_sign_of_life_is_given_up);
 	RUN(idle_nodes_keep_their_connections);
 	RUN(a_node_that_does_not_answer_hello_is_called_again);
+	RUN(a_node_that_hangs_up_after_hello_is_called_less_and_less_often);
 	RUN(nodes_find_each_other_again_after_a_restart);
 	RUN(a_new_connection_begins_without_old_entries);
 	RUN(a_member_that_leaves_is_disconnected);
