@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #define YEAR_S (365 * CERTS_DAY_S)
+/* The names of this machine in a certificate. */
+#define OWN_NAMES "IP:127.0.0.1,DNS:localhost"
 
 struct pair {
 	EVP_PKEY *key;
@@ -50,8 +52,8 @@ static void extend(const struct pair *p, const struct pair *ca, int nid, const c
 }
 
 /* Without a `ca` the certificate is a CA, or self-signed. */
-static struct pair make_for(EVP_PKEY *key, const char *name, const struct pair *ca, long from_s,
-			    long to_s)
+static struct pair make_for(EVP_PKEY *key, const char *name, const char *names,
+			    const struct pair *ca, long from_s, long to_s)
 {
 	static long serial;
 	struct pair p = { key, X509_new() };
@@ -75,7 +77,7 @@ static struct pair make_for(EVP_PKEY *key, const char *name, const struct pair *
 		extend(&p, ca, NID_key_usage, "critical,digitalSignature,keyCertSign");
 	} else {
 		extend(&p, ca, NID_authority_key_identifier, "keyid:always");
-		extend(&p, ca, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
+		extend(&p, ca, NID_subject_alt_name, names);
 	}
 	TEST_ASSERT_TRUE(X509_sign(p.cert, ca->key, EVP_sha256()) > 0);
 	return p;
@@ -83,7 +85,7 @@ static struct pair make_for(EVP_PKEY *key, const char *name, const struct pair *
 
 static struct pair make(const char *name, const struct pair *ca, long from_s, long to_s)
 {
-	return make_for(EVP_EC_gen("P-256"), name, ca, from_s, to_s);
+	return make_for(EVP_EC_gen("P-256"), name, OWN_NAMES, ca, from_s, to_s);
 }
 
 static void release(struct pair *p)
@@ -112,6 +114,22 @@ void certs_make(struct tempdir *dir)
 	release(&ca);
 }
 
+void certs_make_named(struct tempdir *dir, const char *name, const char *names)
+{
+	struct pair ca, named;
+	FILE *f = fopen(tempdir_file(dir, "ca.crt"), "r");
+
+	ca.cert = PEM_read_X509(f, NULL, NULL, NULL);
+	fclose(f);
+	f = fopen(tempdir_file(dir, "ca.key"), "r");
+	ca.key = PEM_read_PrivateKey(f, NULL, NULL, NULL);
+	fclose(f);
+	named = make_for(EVP_EC_gen("P-256"), name, names, &ca, -CERTS_DAY_S, YEAR_S);
+	write_pair(dir, name, &named);
+	release(&named);
+	release(&ca);
+}
+
 void certs_make_server(struct tempdir *dir, long from_s, long to_s)
 {
 	struct pair ca = make("another ca", NULL, -CERTS_DAY_S, YEAR_S);
@@ -122,7 +140,7 @@ void certs_make_server(struct tempdir *dir, long from_s, long to_s)
 
 void certs_make_large_key(struct tempdir *dir)
 {
-	struct pair p = make_for(EVP_RSA_gen(4096), "large", NULL, -CERTS_DAY_S, YEAR_S);
+	struct pair p = make_for(EVP_RSA_gen(4096), "large", OWN_NAMES, NULL, -CERTS_DAY_S, YEAR_S);
 
 	write_pair(dir, "server", &p);
 	release(&p);

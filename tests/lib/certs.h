@@ -15,9 +15,17 @@
  */
 void certs_make(struct tempdir *dir);
 
+/* Writes name.crt and name.key for other hosts, such as "IP:127.0.0.2,DNS:two.example", signed by
+ * the CA of certs_make(). */
+void certs_make_named(struct tempdir *dir, const char *name, const char *names);
+
 /* Replaces server.crt and server.key, signed by a new CA. They are valid from `from_s` to `to_s`
  * seconds from now. */
 void certs_make_server(struct tempdir *dir, long from_s, long to_s);
+
+/* Writes name.crt and name.key for other hosts, such as "IP:127.0.0.2,DNS:two.example", signed by
+ * the CA of certs_make(). */
+void certs_make_named(struct tempdir *dir, const char *name, const char *names);
 
 /* Replaces server.crt and server.key by a self-signed certificate with an RSA key of 4096 bits. A
  * handshake with it takes milliseconds. */

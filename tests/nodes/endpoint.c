@@ -1,6 +1,7 @@
 #include "endpoint.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -230,6 +231,8 @@ void endpoints_init(void)
 {
 	static const unsigned char group[FRAME_GROUP_BYTES] = "the first group";
 
+	/* As in the server: OpenSSL writes to sockets without MSG_NOSIGNAL. */
+	signal(SIGPIPE, SIG_IGN);
 	loop = event_base_new();
 	memset(endpoints, 0, sizeof endpoints);
 	endpoint_options = (struct nodes_options){
