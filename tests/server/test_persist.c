@@ -1023,6 +1023,14 @@ static void a_log_of_version_3_loads_to_the_same_state(void)
 	check_old_log("log-version-3");
 }
 
+static void a_log_of_version_4_loads_to_the_same_state(void)
+{
+	copy_fixture("log-version-4", "manifest");
+	copy_fixture("log-version-4", "base-00000003");
+	copy_fixture("log-version-4", "log-00000002");
+	check_old_log("log-version-4");
+}
+
 /* The hand-outs depend on all that is known about limits: a slot of `db` is free, the tokens of
  * `domain:a` are used up, and tenant `a` has three turns for one of the others. */
 static void a_log_with_limits_loads_to_the_same_state(void)
@@ -1245,6 +1253,7 @@ int main(int argc, char **argv)
 	RUN(qlessd_check_gives_files_to_the_owner_of_the_directory);
 	RUN(a_log_of_version_2_loads_to_the_same_state);
 	RUN(a_log_of_version_3_loads_to_the_same_state);
+	RUN(a_log_of_version_4_loads_to_the_same_state);
 	RUN(a_log_with_limits_loads_to_the_same_state);
 	RUN(a_log_of_an_older_version_continues_in_a_new_file);
 	RUN(recover_to_restores_an_earlier_state);
