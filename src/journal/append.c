@@ -25,7 +25,7 @@ void journal_append_mark(struct journal *j)
 
 /* When every write is synced, its first record vouches for everything before it: see write.c. Then
  * a mark tells only the time, and the commit index of a group. */
-void append_begin_pending(struct journal *j)
+static inline void begin_pending(struct journal *j)
 {
 	bool is_said =
 		j->positions.synced == j->mark.durable || j->options.sync == JOURNAL_SYNC_ALWAYS;
@@ -34,6 +34,11 @@ void append_begin_pending(struct journal *j)
 	/* The time is also new if the clock was set back. */
 	if (!is_said || since_us < 0 || since_us >= SECOND_US)
 		journal_append_mark(j);
+}
+
+void append_begin_pending(struct journal *j)
+{
+	begin_pending(j);
 }
 
 /* Whether the last mark has the commit index of a group. */
@@ -59,9 +64,8 @@ void journal_append(struct commit_log *log, struct qless_str operations)
 	struct journal *j = journal_of(log);
 	struct buf *pending = &j->backlog.pending;
 
-	assert(j->group == NULL);
 	if (pending->len == 0)
-		append_begin_pending(j);
+		begin_pending(j);
 	record_append(pending, j->salt, RECORD_OPERATIONS, ++log->last, operations);
 }
 

@@ -40,7 +40,6 @@ struct group_log {
 int group_log_open(struct journal *j, const unsigned char group[JOURNAL_GROUP_ID_BYTES],
 		   struct log_index *index, uint64_t commit, struct buf *ret_error);
 void group_log_free(struct group_log *g);
-bool group_wants_vote(const struct journal *j);
 void group_start_vote(struct journal *j);
 void group_finish_vote(struct journal *j, const struct disk_task *task);
 /* Make a manifest current that has no segment yet, with a new one after `sequence`, and remove all

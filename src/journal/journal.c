@@ -77,6 +77,23 @@ static const char *complaint(const struct commit_log *log)
 	return container_of(log, const struct journal, log)->complaint;
 }
 
+/* The entries of a group come from journal_append_entry(). */
+static void refuse_operations(struct commit_log *log, struct qless_str operations)
+{
+	(void)log;
+	(void)operations;
+	assert(0);
+}
+
+const struct commit_log_ops journal_group_ops = {
+	.admit = journal_admit,
+	.append = refuse_operations,
+	.flush = turn_flush,
+	.wants_flush = turn_wants_flush,
+	.snapshot = snapshot,
+	.complaint = complaint,
+};
+
 const struct commit_log_ops journal_log_ops = {
 	.admit = journal_admit,
 	.append = journal_append,

@@ -42,6 +42,13 @@ void group_log_free(struct group_log *g)
 	free(g);
 }
 
+/* From now on the log takes entries only, and syncs always. */
+static void become_group(struct journal *j)
+{
+	j->log.ops = &journal_group_ops;
+	j->options.sync = JOURNAL_SYNC_ALWAYS;
+}
+
 int group_log_open(struct journal *j, const unsigned char group[JOURNAL_GROUP_ID_BYTES],
 		   struct log_index *index, uint64_t commit, struct buf *ret_error)
 {
@@ -69,7 +76,7 @@ int group_log_open(struct journal *j, const unsigned char group[JOURNAL_GROUP_ID
 	j->group->index = *index;
 	log_index_init(index);
 	j->group->commit = commit;
-	j->options.sync = JOURNAL_SYNC_ALWAYS;
+	become_group(j);
 	install_clean_up(j);
 	return 0;
 }
@@ -164,7 +171,7 @@ static int begin_files(struct journal *j, struct qless_str members)
 	j->files.base_bytes = base_bytes;
 	j->files.base_wall_us = fresh.base != 0 ? j->schedule.wall_us : 0;
 	j->group->commit = j->log.last;
-	j->options.sync = JOURNAL_SYNC_ALWAYS;
+	become_group(j);
 	return 0;
 }
 
@@ -221,11 +228,6 @@ void journal_store_vote(struct journal *j, struct journal_vote vote)
 bool journal_is_vote_stored(const struct journal *j)
 {
 	return j->group->stored_counter == j->group->vote.counter;
-}
-
-bool group_wants_vote(const struct journal *j)
-{
-	return j->group != NULL && !journal_is_vote_stored(j);
 }
 
 void group_start_vote(struct journal *j)

@@ -125,6 +125,8 @@ static inline uint64_t journal_end(const struct journal *j)
 /* ---- journal.c ---- */
 
 extern const struct commit_log_ops journal_log_ops;
+/* For the log of a group. */
+extern const struct commit_log_ops journal_group_ops;
 
 /* Update `committed` of the commit log. */
 void journal_publish(struct journal *j);

@@ -58,7 +58,7 @@ static void start_task(struct journal *j)
 
 	if (!journal_is_idle(j) || journal_has_failed(j))
 		return;
-	if (group_wants_vote(j)) {
+	if (j->group != NULL && !journal_is_vote_stored(j)) {
 		group_start_vote(j);
 		return;
 	}
