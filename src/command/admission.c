@@ -197,6 +197,8 @@ static inline enum verdict_kind decide_context(const struct request *req,
 		return VERDICT_SUBSCRIBED;
 	if (now->loading && (flags & CMD_LOADING) == 0)
 		return VERDICT_LOADING;
+	if (now->elsewhere != NULL && (flags & CMD_LOADING) == 0)
+		return VERDICT_ELSEWHERE;
 	if (req->txn == NULL)
 		return VERDICT_RUN;
 	if ((flags & CMD_NO_MULTI) != 0)
@@ -209,7 +211,8 @@ static inline enum verdict_kind decide_context(const struct request *req,
 static inline bool is_usual(const struct request *req, const struct conditions *now)
 {
 	const struct session *session = req->session;
-	bool is_server_unusual = now->pause != PAUSE_NONE || now->loading || now->is_full;
+	bool is_server_unusual =
+		now->pause != PAUSE_NONE || now->loading || now->is_full || now->elsewhere != NULL;
 
 	return !is_server_unusual && session->user != NULL && !session->subscribed &&
 	       req->txn == NULL && !req->only_reads;
@@ -232,7 +235,11 @@ static __attribute__((noinline)) struct verdict decide(const struct request *req
 		return verdict_of(kind);
 	if (now->is_full && needs_memory(req))
 		return verdict_of(VERDICT_MEMORY);
-	return is_native ? verdict_of(decide_context(req, now)) : run;
+	if (!is_native)
+		return run;
+	kind = decide_context(req, now);
+	return (struct verdict){ .kind = kind,
+				 .line = kind == VERDICT_ELSEWHERE ? now->elsewhere : NULL };
 }
 
 struct verdict admission_decide(struct request *req)
@@ -392,6 +399,7 @@ static void describe(const struct request *req, const struct verdict *verdict, s
 	case VERDICT_IN_TRANSACTION:
 		buf_printf(line, "ERR Command not allowed inside a transaction");
 		return;
+	case VERDICT_ELSEWHERE:
 	case VERDICT_TIME:
 	case VERDICT_LOG:
 		buf_append_str(line, str_from(verdict->line));

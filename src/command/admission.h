@@ -31,6 +31,7 @@ enum verdict_kind {
 	VERDICT_MEMORY,		     /* the command needs memory, and maxmemory is exceeded */
 	VERDICT_SUBSCRIBED,	     /* a subscribed client may not run it */
 	VERDICT_LOADING,	     /* the state is not complete yet */
+	VERDICT_ELSEWHERE,	     /* another server has the state: `line` is the error */
 	VERDICT_IN_TRANSACTION,	     /* the command cannot be queued */
 	VERDICT_TIME,		     /* the client's time is too far ahead: `line` is the error */
 	VERDICT_LOG,		     /* the log cannot record the change: `line` is the error */

@@ -142,6 +142,9 @@ struct conditions {
 	bool loading;	  /* the state is not complete yet */
 	bool is_full;	  /* maxmemory is exceeded */
 	bool is_unsynced; /* earlier changes have been unsynced for too long: later ones wait */
+	/* NULL: this server has the state. Otherwise the line of an error reply that says which
+	 * one has. */
+	const char *elsewhere;
 };
 
 /* Properties of the commands that a client has queued since MULTI. */

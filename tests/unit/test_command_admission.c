@@ -289,6 +289,17 @@ static void a_queued_command_needs_permission_when_it_runs(void)
 		      &f, "ping");
 }
 
+static void another_server_answers_all_but_what_concerns_this_one(void)
+{
+	now.elsewhere = "READONLY the leader is host:1";
+	ASSERT_NATIVE("-READONLY the leader is host:1\r\n", &f, "get", "j");
+	ASSERT_NATIVE("-READONLY the leader is host:1\r\n", &f, "put", "w", "q", "j", "k", "{}",
+		      "0");
+	ASSERT_NATIVE("$7\r\ndefault\r\n", &f, "acl", "whoami");
+	now.elsewhere = NULL;
+	ASSERT_NATIVE("$-1\r\n", &f, "get", "j");
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -305,5 +316,6 @@ int main(int argc, char **argv)
 	RUN(qless_needs_permission_for_its_inner_command);
 	RUN(the_log_decides_about_a_whole_transaction);
 	RUN(a_queued_command_needs_permission_when_it_runs);
+	RUN(another_server_answers_all_but_what_concerns_this_one);
 	return UNIT_RESULT();
 }
