@@ -40,6 +40,8 @@ static const char usage[] =
 	"  --recover-to limit\n"
 	"                  load that log up to a sequence number, or a time such as\n"
 	"                  2026-11-18T14:00:00 (UTC) or @1795000000.5\n"
+	"  --begin-group   make a group of servers of the log, with --group-id digits and\n"
+	"                  --group-members \"1=host:port 2=host:port\"; see qlessd.conf(5)\n"
 	"  --check-config  check the configuration and what it names, and exit\n"
 	"  -p port         the same as --port\n"
 	"  -v, --version   print the versions of qlessd and its libraries, and exit\n"
@@ -87,7 +89,8 @@ static const char *take_value(int *argc, char **argv, const char *flag)
 	return NULL;
 }
 
-/* Read --recover-from and --recover-to. Returns 0, or -1 with the reason printed. */
+/* Read where the state comes from, and whether a group begins with it. Returns 0, or -1 with the
+ * reason printed. */
 static int read_origin(struct loading_origin *origin, int *argc, char **argv)
 {
 	const char *from = take_value(argc, argv, "--recover-from");
@@ -104,6 +107,8 @@ static int read_origin(struct loading_origin *origin, int *argc, char **argv)
 			to);
 		return -1;
 	}
+	origin->birth.group = take_value(argc, argv, "--group-id");
+	origin->birth.members = take_value(argc, argv, "--group-members");
 	if (from == NULL)
 		return 0;
 	origin->dir = realpath(from, NULL);
@@ -296,6 +301,7 @@ int main(int argc, char **argv)
 	log_find_journal();
 	/* A flag takes no value, so a short form may follow it. */
 	check_only = config_args_take_flag(&argc, argv, "--check-config");
+	origin.birth.begins = config_args_take_flag(&argc, argv, "--begin-group");
 	expand_short_forms(argc, argv);
 	if (config_args_take_flag(&argc, argv, "--version")) {
 		print_version();

@@ -15,8 +15,9 @@ int http_status_of(const char *code)
 		{ "NOTRUNNING", 409 }, { "NOTOWNER", 409 },   { "WRONGQUEUE", 409 },
 		{ "NOTDEPENDS", 409 }, { "DEPENDENTS", 409 }, { "NOTFINISHED", 409 },
 		{ "RETRIES", 409 },    { "EXISTS", 409 },     { "LIMIT", 413 },
-		{ "BUSY", 503 },       { "LOADING", 503 },    { "MISCONF", 503 },
-		{ "OOM", 503 },	       { "UNBLOCKED", 503 },
+		{ "BUSY", 503 },       { "LOADING", 503 },    { "MASTERDOWN", 503 },
+		{ "MISCONF", 503 },    { "OOM", 503 },	      { "READONLY", 503 },
+		{ "UNBLOCKED", 503 },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -9,6 +9,7 @@
 #include "server/acl_log.h"
 #include "server/commands.h"
 #include "server/hints.h"
+#include "server/member.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/push.h"
@@ -59,6 +60,7 @@ static void tell_conditions(void *arg, struct conditions *ret)
 	*ret = (struct conditions){
 		.pause = s->pause.mode,
 		.loading = s->loading,
+		.elsewhere = s->member != NULL ? member_refusal(s) : NULL,
 		.is_full = server_is_out_of_memory(s),
 		.is_unsynced = sync_watch_must_hold(s),
 	};
@@ -283,8 +285,10 @@ void environment_apply_config(struct server *s)
 	const struct config *config = s->config;
 
 	/* The log may hold values that exceed the current limits, so there are none while it is
-	 * loaded. */
-	if (!s->loading)
+	 * loaded, or while another server of the group leads. */
+	if (s->member != NULL && !member_leads(s))
+		databases_set_limits(s->env.databases, NULL);
+	else if (!s->loading)
 		databases_set_limits(s->env.databases,
 				     &(struct databases_limits){
 				     .engine = {

@@ -5,6 +5,7 @@
 
 #include "server/conn_int.h"
 #include "server/http_answer.h"
+#include "server/member.h"
 #include "server/metrics.h"
 #include "server/persist.h"
 #include "server/server_int.h"
@@ -72,6 +73,8 @@ static enum dispatch_result reply_ready(struct conn *c)
 		reason = "stopping";
 	else if (s->loading)
 		reason = "loading";
+	else if (s->member != NULL && !member_leads(s))
+		reason = "another server of the group leads";
 	else if (server_is_out_of_memory(s))
 		reason = "out of memory: used memory is above maxmemory, jobs are refused";
 	else if (sync_watch_is_late(s)) {

@@ -11,6 +11,7 @@
 #include "server/histogram.h"
 #include "server/libraries.h"
 #include "server/listen.h"
+#include "server/member.h"
 #include "server/names.h"
 #include "server/persist.h"
 #include "server/queues.h"
@@ -79,8 +80,10 @@ static void section_persistence(struct server *s, struct buf *out)
 
 static void section_replication(struct server *s, struct buf *out)
 {
-	(void)s;
-	buf_printf(out, "role:master\r\n");
+	if (s->member != NULL)
+		member_append_info(s, out);
+	else
+		buf_printf(out, "role:master\r\n");
 }
 
 static void section_commandstats(struct server *s, struct buf *out)

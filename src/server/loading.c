@@ -183,31 +183,28 @@ static int load_from(struct server *s, const struct loading_origin *origin,
 	return rc;
 }
 
+/* Returns the newest time in the log. Without records after the snapshot, its own time counts. */
+static int64_t newest_time(const struct loading *l, const struct recovery *recovery)
+{
+	int64_t logged_us = l->mark_us > l->newest_us ? l->mark_us : l->newest_us;
+
+	return logged_us != 0 ? logged_us : recovery->last_us;
+}
+
 static void finish_loading(struct server *s, const struct recovery *recovery)
 {
 	struct loading *l = &s->persist->loading;
-	int64_t logged_us = l->mark_us > l->newest_us ? l->mark_us : l->newest_us;
-	/* Without records after the snapshot, its own time counts. */
-	int64_t newest_us = logged_us != 0 ? logged_us : recovery->last_us;
+	int64_t newest_us = newest_time(l, recovery);
 
-	describe_recovery(recovery, clock_mono_us() - l->begin_us);
 	queues_begin(s);
 	recording_begin(s);
+	if (s->member != NULL)
+		return; /* it follows at first */
 	clock_watch_begin(s, newest_us);
 	users_log_loaded(s);
 	ticks_look(s);
 	overtime_look(s);
 	push_begin(s);
-}
-
-/* A server alone must not write to the log of a group. */
-static int refuse_group(const struct journal *j, struct buf *error)
-{
-	if (!journal_has_group(j))
-		return 0;
-	buf_printf(error, "the log belongs to a group of servers, and this qlessd cannot be a "
-			  "member of one");
-	return -EBADMSG;
 }
 
 int loading_run(struct server *s, const struct loading_origin *origin)
@@ -218,6 +215,10 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 	struct recovery recovery;
 	int rc;
 
+	if (p == NULL && origin->birth.begins) {
+		log_fatal("a group of servers needs a log: set appendonly to yes");
+		return -1;
+	}
 	if (p == NULL) {
 		recording_begin(s);
 		return 0;
@@ -232,10 +233,12 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 		rc = load_from(s, origin, &recovery, &error);
 	else
 		rc = journal_recover(p->journal, &target, &recovery, &error);
-	if (rc == 0)
-		rc = refuse_group(p->journal, &error);
 	s->loading = false;
 	server_apply_config(s);
+	if (rc == 0) {
+		describe_recovery(&recovery, clock_mono_us() - p->loading.begin_us);
+		rc = member_begin(s, &origin->birth, newest_time(&p->loading, &recovery), &error);
+	}
 	if (rc == 0) {
 		finish_loading(s, &recovery);
 	} else {
@@ -247,4 +250,45 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 	recovery_done(&recovery);
 	buf_done(&error);
 	return rc == 0 ? 0 : -1;
+}
+
+/* Throws the state away. What it consists of is freed in the next turns. */
+static void begin_anew(struct server *s)
+{
+	struct databases *databases = s->env.databases;
+
+	for (unsigned db = 0; db < databases_count(databases); db++)
+		databases_apply(databases, &(struct operation){ .kind = OPERATION_FLUSH, .db = db },
+				&(struct buf)BUF_INIT(0));
+	scripts_clear(s->env.scripts);
+	users_log_forget(s);
+}
+
+void loading_repeat(struct server *s)
+{
+	struct recovery_target target = make_target(s);
+	uint64_t index = member_loadable(s);
+	struct buf error = BUF_INIT(8192);
+	struct persist *p = s->persist;
+	int rc;
+
+	log_notice("the state is ahead of the log of the group, and is loaded again");
+	p->loading.begin_us = p->loading.turn_us = clock_mono_us();
+	replay_init(&p->loading.replay, s->env.databases, apply, s);
+	s->loading = true;
+	begin_anew(s);
+	databases_set_limits(s->env.databases, NULL);
+	rc = journal_load_state(p->journal, index, &target, &error);
+	s->loading = false;
+	server_apply_config(s);
+	if (rc == 0) {
+		log_notice("loaded up to sequence %" PRIu64 " in %.3f seconds", index,
+			   (double)(clock_mono_us() - p->loading.begin_us) / 1e6);
+		member_loaded(s, index);
+	} else if (!s->stop.is_begun) {
+		log_fatal("the state cannot be loaded again: %s", buf_cstr(&error));
+		s->turn.loop_failed = true;
+	}
+	replay_done(&p->loading.replay);
+	buf_done(&error);
 }

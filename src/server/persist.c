@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "server/member.h"
 #include "server/persist_int.h"
 #include "server/users_log.h"
 #include "sys/log.h"
@@ -154,8 +155,9 @@ void persist_close(struct server *s, bool save)
 	if (p == NULL)
 		return;
 	recording_end_batch(s);
-	if (save && p->is_loaded)
+	if (save && p->is_loaded && s->member == NULL)
 		rewrite_watch_save(s);
+	member_done(s);
 	journal_close(p->journal, &error);
 	if (error.len > 0)
 		log_warning("%s", buf_cstr(&error));
@@ -203,6 +205,8 @@ const char *persist_refusal(void *arg, size_t bytes)
 		return "ERR the command is too large for a record of the log, which holds 1 GB";
 	if (commit_log_admit(p->log, bytes))
 		return NULL;
+	if (s->member != NULL && member_refusal(s) != NULL)
+		return member_refusal(s);
 	snprintf(
 		p->refusal, sizeof p->refusal,
 		"MISCONF Errors writing to the log: %s. Commands that change something are refused "

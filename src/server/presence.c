@@ -831,7 +831,7 @@ void presence_init(struct server *s)
 	TAILQ_INIT(&p->releasing);
 }
 
-void presence_done(struct server *s)
+void presence_forget_all(struct server *s)
 {
 	struct presence *p = &s->presence;
 	struct hash_iter it;
@@ -840,9 +840,17 @@ void presence_done(struct server *s)
 	for (unsigned db = 0; db < p->databases; db++) {
 		while ((node = hash_first(&it, &p->by_name[db])) != NULL)
 			forget(s, container_of(node, struct attached, by_name));
-		hash_done(&p->by_name[db]);
 	}
 	assert(p->count == 0);
+}
+
+void presence_done(struct server *s)
+{
+	struct presence *p = &s->presence;
+
+	presence_forget_all(s);
+	for (unsigned db = 0; db < p->databases; db++)
+		hash_done(&p->by_name[db]);
 	hash_done(&p->exclusives);
 	heap_done(&p->renewals);
 	heap_done(&p->ends);

@@ -69,6 +69,8 @@ extern const struct attach_ops presence_attach_ops;
 
 void presence_init(struct server *s);
 void presence_done(struct server *s);
+/* Forget all workers. None has a connection any more. */
+void presence_forget_all(struct server *s);
 
 /* An operation was recorded: plan renewals if it gave a job to an attached worker. */
 void presence_note_change(struct server *s, const struct operation *op);

@@ -11,6 +11,7 @@
 
 #include "command/databases.h"
 #include "server/http_history.h"
+#include "server/member.h"
 #include "server/persist_int.h"
 #include "server/push.h"
 #include "server/users_log.h"
@@ -19,6 +20,12 @@
 static bool is_recording(const struct server *s)
 {
 	return s->persist != NULL && s->persist->is_loaded;
+}
+
+/* A node of a group that applies the changes of its leader records none. */
+static bool takes_changes(const struct server *s)
+{
+	return is_recording(s) && (s->member == NULL || member_takes_changes(s));
 }
 
 /* Returns the log, in a batch. */
@@ -55,25 +62,25 @@ static void note_change(void *arg, const struct operation *op)
 
 void recording_append(struct server *s, const struct operation *op)
 {
-	if (is_recording(s))
+	if (takes_changes(s))
 		record_change(s, op);
 }
 
 void recording_begin_group(struct server *s)
 {
-	if (is_recording(s))
+	if (takes_changes(s))
 		commit_log_begin_group(log_of(s));
 }
 
 void recording_end_group(struct server *s)
 {
-	if (is_recording(s))
+	if (takes_changes(s))
 		commit_log_end_group(s->persist->log);
 }
 
 void recording_number(struct server *s)
 {
-	if (is_recording(s))
+	if (takes_changes(s))
 		commit_log_split_batch(s->persist->log);
 }
 
@@ -129,7 +136,9 @@ static void note_state(struct server *s)
 
 	if (state == p->state)
 		return;
-	if (state == COMMIT_LOG_HEALTHY) {
+	if (s->member != NULL) {
+		/* member.c tells about it. */
+	} else if (state == COMMIT_LOG_HEALTHY) {
 		log_notice("the log can be written again");
 		notify_status(&s->notify, SERVER_STATUS_READY);
 	} else {
@@ -140,7 +149,8 @@ static void note_state(struct server *s)
 	}
 	if (p->state == COMMIT_LOG_HEALTHY) {
 		gate_fail(&s->gate);
-		if (p->log->last > p->log->committed)
+		/* Another node may have committed other records already. */
+		if (p->log->last > p->log->committed || s->member != NULL)
 			drop_turn(s);
 	}
 	p->state = state;
@@ -190,6 +200,8 @@ void recording_end_turn(struct server *s)
 	if (begin_us != 0)
 		note_latencies(s);
 	note_state(s);
+	if (s->member != NULL)
+		member_end_turn(s);
 	sync_watch_end_turn(s);
 	rewrite_watch_end_turn(s);
 	if (p->state == COMMIT_LOG_HEALTHY)

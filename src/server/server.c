@@ -11,6 +11,7 @@
 #include "server/event_log.h"
 #include "server/latency.h"
 #include "server/loading.h"
+#include "server/member.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/push.h"
@@ -229,8 +230,11 @@ int server_load(struct server *s, const struct loading_origin *origin)
 
 enum server_exit server_serve(struct server *s)
 {
-	while (!stop_is_over(s) && !s->turn.loop_failed)
+	while (!stop_is_over(s) && !s->turn.loop_failed) {
 		turn_run(s, /* wait= */ true);
+		if (s->member != NULL && !s->stop.is_begun && member_needs_loading(s))
+			loading_repeat(s);
+	}
 	inbox_refuse(s);
 	persist_close(s, s->stop.saves_log);
 	return s->turn.loop_failed ? SERVER_EXIT_FAILED : SERVER_EXIT_STOPPED;

@@ -54,6 +54,7 @@
 
 struct acl_log;
 struct latency_monitor;
+struct membership;
 struct persist;
 struct pubsub;
 struct push;
@@ -116,8 +117,9 @@ struct server {
 	struct notify notify;
 
 	struct pubsub *pubsub;
-	struct http *http;	 /* NULL: http-port and https-port are 0 */
-	struct persist *persist; /* NULL: appendonly is no */
+	struct http *http;	   /* NULL: http-port and https-port are 0 */
+	struct persist *persist;   /* NULL: appendonly is no */
+	struct membership *member; /* NULL: it is no node of a group */
 	struct users_log *users_log;
 	struct event_streams event_streams;
 	struct http_sessions http_sessions;

@@ -8,6 +8,7 @@
 #include "server/http_history.h"
 #include "server/http_pages.h"
 #include "server/listen.h"
+#include "server/member.h"
 #include "server/pubsub.h"
 #include "server/push.h"
 #include "server/recording.h"
@@ -144,6 +145,7 @@ static bool is_idle(const struct server *s)
 	       (overtime_is_idle(&s->overtime) || !overtime_can_run(s)) &&
 	       (s->http == NULL || (!http_pages_can_run(s) && !http_history_can_run(s))) &&
 	       (s->push == NULL || push_is_idle(s->push)) &&
+	       (s->member == NULL || !member_can_run(s)) &&
 	       (event_streams_are_idle(&s->event_streams) || !event_streams_can_run(s));
 }
 
@@ -202,6 +204,8 @@ void turn_run(struct server *s, bool wait)
 	if (!event_streams_are_idle(&s->event_streams))
 		event_streams_run(s);
 	send_replies(s);
+	if (s->member != NULL)
+		member_send(s);
 	if (client_memory_is_exceeded(s))
 		client_memory_enforce(s);
 	if (s->submissions.count != 0)

@@ -251,6 +251,20 @@ void users_log_reconfigure(struct server *s, struct acl *configured)
 	acl_free(was);
 }
 
+void users_log_forget(struct server *s)
+{
+	struct hash_iter it;
+	struct hash_node *node;
+
+	while ((node = hash_first(&it, &s->users_log->changed)) != NULL) {
+		struct changed_user *user = container_of(node, struct changed_user, node);
+
+		hash_remove(&s->users_log->changed, node);
+		set_as_configured(s, changed_key(node));
+		free(user);
+	}
+}
+
 /* Returns whether an operation counts. One of an old log counts only while the configuration
  * still makes the user that it made then. */
 static bool counts(const struct server *s, const struct operation *op)

@@ -42,6 +42,8 @@ void users_log_reconfigure(struct server *s, struct acl *configured);
 /* For a snapshot: append an operation for each user that was changed at run time. */
 void users_log_save(struct server *s, struct buf *out);
 
+/* All users are as configured again, because the state is loaded anew. */
+void users_log_forget(struct server *s);
 /* While loading: apply an operation about a user. Negative, with a sentence in `ret_error`, if that
  * cannot be done. */
 int users_log_apply(struct server *s, const struct operation *op, struct buf *ret_error);

@@ -1,0 +1,78 @@
+/*
+ * A server as a node of a group: replication/group.h on the event loop.
+ *
+ * A server alone has no member (`s->member` is NULL), and none of this.
+ *
+ *	        elected, its log is applied          another leads
+ *	FOLLOWS ---------------------------> LEADS ---------------> FOLLOWS
+ *
+ * The leader serves clients. When a node ceases to lead, it closes the connections of all clients:
+ * what they have sent and got no answer to may or may not have happened, and closed connections
+ * make client libraries look for the new leader. A node that follows refuses commands, except for
+ * those about the connection or the server, and applies what the leader has committed. Everything
+ * that a server does by its own clock is for leaders only: environment_may_change() says so.
+ *
+ * An engine that has run what the new leader has replaced is thrown away, and made again from the
+ * log (loading.h). Meanwhile the node takes entries and votes.
+ */
+#ifndef SERVER_MEMBER_H
+#define SERVER_MEMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "operation/operation.h"
+
+struct buf;
+struct membership;
+struct server;
+
+/* Wishes of the command line. */
+struct member_birth {
+	bool begins;	     /* make a group of the log */
+	const char *group;   /* its id in hexadecimal digits; NULL: a random one */
+	const char *members; /* "1=host:port 2=host:port"; NULL: this node alone */
+};
+
+/* The log has been read: begin as a node if the log is that of a group, or becomes one. `newest_us`
+ * is the newest time in the log. Returns -1 with a line in `ret_error`. */
+int member_begin(struct server *s, const struct member_birth *birth, int64_t newest_us,
+		 struct buf *ret_error);
+/* NULL is a no-op. Before the log is closed. */
+void member_done(struct server *s);
+
+/* Returns whether this node leads, and clients may use it. */
+bool member_leads(const struct server *s);
+/* Returns whether the log takes changes from this server: it is not applying those of another. */
+bool member_takes_changes(const struct server *s);
+
+/* The log has been flushed: note who leads, and apply what is committed. */
+void member_end_turn(struct server *s);
+/* Write to the other nodes what the turn has made. */
+void member_send(struct server *s);
+/* Returns whether the next turn has work, so that the loop must not wait. */
+bool member_can_run(const struct server *s);
+
+/* Returns whether the state must be loaded again. That cannot be done inside of a turn. */
+bool member_needs_loading(const struct server *s);
+/* Returns the highest sequence number up to which it can be loaded. */
+uint64_t member_loadable(const struct server *s);
+/* The state is that of the log up to `sequence`. */
+void member_loaded(struct server *s, uint64_t sequence);
+
+/* Returns why clients are not served here, as the line of an error reply: where the leader is. NULL
+ * if this node leads. */
+const char *member_refusal(const struct server *s);
+
+/* Append the lines of INFO replication. */
+void member_append_info(const struct server *s, struct buf *out);
+
+struct member_role {
+	bool leads;
+	uint64_t commit;
+	char leader[300]; /* where its clients reach it, host:port; empty: unknown */
+};
+
+void member_get_role(const struct server *s, struct member_role *ret_role);
+
+#endif

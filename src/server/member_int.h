@@ -1,0 +1,41 @@
+/*
+ * Shared by the files of the member. No other file includes this.
+ *
+ *	member.c	the node on the event loop
+ *	member_words.c	the words about itself, and about its birth
+ */
+#ifndef SERVER_MEMBER_INT_H
+#define SERVER_MEMBER_INT_H
+
+#include "journal/journal_group.h"
+#include "replication/group.h"
+#include "server/member.h"
+#include "server/nodes.h"
+#include "server/persist_int.h"
+#include "server/users_log.h"
+
+struct membership {
+	struct server *server;
+	struct group *group;
+	struct nodes *nodes;
+	struct event *timer; /* when the group needs a turn */
+	struct replay replay;
+	struct members members; /* as the nodes know them */
+	int64_t newest_us; /* the newest time in the log that came from the clock of a leader */
+	int64_t leader_ahead_us; /* by which the clock of the leader is ahead of the own */
+	bool leads;
+	bool is_applying;
+	bool has_given_up;
+	char refusal[400];
+};
+
+/* Where other nodes reach this one. */
+void member_own_address(const struct config *config, char to[MEMBERS_ADDRESS_SIZE]);
+
+/* Reads the wishes of the command line. Returns false with a line in `ret_error` if they cannot be
+ * fulfilled. */
+bool member_parse_birth(const struct config *config, const struct member_birth *birth,
+			struct journal_identity *ret_identity, struct members *ret_members,
+			struct buf *ret_error);
+
+#endif

@@ -1,0 +1,386 @@
+/*
+ * Three servers of a group on loopback. The leader is killed or stopped while a client works, and a
+ * ledger has what was acknowledged: none of it is lost, and all states are equal in the end.
+ *
+ * The environment variable QLESSD_GROUP_ROUNDS sets how often the leader is killed.
+ */
+#include <hiredis/hiredis.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "qlessd.h"
+#include "stored_dump.h"
+#include "unit.h"
+#include "wait.h"
+
+#define NODES	  3
+#define DATABASES 1
+#define JOBS_MAX  20000
+#define ROUNDS	  "6"
+/* Commands between two kills. */
+#define COMMANDS 150
+#define GROUP_ID "00112233445566778899aabbccddeeff"
+
+enum known {
+	UNKNOWN, /* no command about it was acknowledged */
+	PUT,
+	COMPLETED,
+	MAYBE_COMPLETED, /* a completion was sent, and its connection ended */
+};
+
+struct node {
+	struct qlessd q;
+	int port, group_port;
+	redisContext *context; /* NULL: there is no connection */
+};
+
+static struct node nodes[NODES];
+static struct node *leader;
+static enum known jobs[JOBS_MAX];
+static int job_count;
+static unsigned long long rng = 1;
+
+/* ---- requests ---- */
+
+static void disconnect(struct node *n)
+{
+	redisFree(n->context);
+	n->context = NULL;
+}
+
+static bool has_connection(struct node *n)
+{
+	struct timeval patience = { .tv_sec = 2 };
+
+	if (n->q.pid <= 0)
+		return false;
+	if (n->context == NULL)
+		n->context = redisConnectWithTimeout("127.0.0.1", n->port, patience);
+	if (n->context != NULL && n->context->err == 0) {
+		redisSetTimeout(n->context, patience);
+		return true;
+	}
+	disconnect(n);
+	return false;
+}
+
+/* Returns the reply, which the caller frees. NULL: the outcome is unknown. */
+static redisReply *ask(struct node *n, const char *format, ...)
+{
+	redisReply *reply = NULL;
+	va_list args;
+
+	if (!has_connection(n))
+		return NULL;
+	va_start(args, format);
+	reply = redisvCommand(n->context, format, args);
+	va_end(args);
+	if (reply == NULL)
+		disconnect(n);
+	return reply;
+}
+
+static bool is_error(const redisReply *reply)
+{
+	return reply == NULL || reply->type == REDIS_REPLY_ERROR;
+}
+
+/* Returns a number of INFO replication, or -1. */
+static long long figure(struct node *n, const char *name)
+{
+	redisReply *reply = ask(n, "INFO replication");
+	const char *at = reply != NULL && reply->str != NULL ? strstr(reply->str, name) : NULL;
+	long long value = at != NULL ? strtoll(at + strlen(name), NULL, 10) : -1;
+
+	freeReplyObject(reply);
+	return value;
+}
+
+static bool leads(struct node *n)
+{
+	redisReply *reply = ask(n, "INFO replication");
+	bool result =
+		reply != NULL && reply->str != NULL && strstr(reply->str, "role:master") != NULL;
+
+	freeReplyObject(reply);
+	return result;
+}
+
+static bool find_leader(const struct node *other_than)
+{
+	leader = NULL;
+	for (int i = 0; i < NODES && leader == NULL; i++) {
+		if (&nodes[i] != other_than && leads(&nodes[i]))
+			leader = &nodes[i];
+	}
+	return leader != NULL;
+}
+
+/* ---- nodes ---- */
+
+static void start(struct node *n, bool begins)
+{
+	char id[16], port[16], group_port[16], announce[32], members[200];
+	int len = 0;
+
+	for (int i = 0; i < NODES; i++)
+		len += snprintf(members + len, sizeof members - (size_t)len, "%d=127.0.0.1:%d ",
+				i + 1, nodes[i].group_port);
+	snprintf(id, sizeof id, "%d", (int)(n - nodes) + 1);
+	snprintf(port, sizeof port, "%d", n->port);
+	snprintf(group_port, sizeof group_port, "%d", n->group_port);
+	snprintf(announce, sizeof announce, "127.0.0.1:%d", n->port);
+	const char *const args[] = { "--replication-id",
+				     id,
+				     "--replication-port",
+				     group_port,
+				     "--replication-announce",
+				     announce,
+				     "--port",
+				     port,
+				     "--databases",
+				     "1",
+				     begins ? "--begin-group" : NULL,
+				     "--group-id",
+				     GROUP_ID,
+				     "--group-members",
+				     members,
+				     NULL };
+
+	if (begins)
+		qlessd_start_with(&n->q, args);
+	else
+		qlessd_start_again(&n->q, args);
+}
+
+void setUp(void)
+{
+	memset(jobs, 0, sizeof jobs);
+	job_count = 0;
+	for (int i = 0; i < NODES; i++)
+		nodes[i] = (struct node){ .port = qlessd_free_port(),
+					  .group_port = qlessd_free_port() };
+	for (int i = 0; i < NODES; i++)
+		start(&nodes[i], /* begins= */ true);
+	WAIT_UNTIL(find_leader(NULL));
+}
+
+void tearDown(void)
+{
+	for (int i = 0; i < NODES; i++) {
+		if (nodes[i].context != NULL)
+			disconnect(&nodes[i]);
+		qlessd_stop(&nodes[i].q);
+	}
+}
+
+static void kill_node(struct node *n)
+{
+	TEST_ASSERT_EQUAL_INT(0, kill(n->q.pid, SIGKILL));
+	TEST_ASSERT_TRUE(WIFSIGNALED(qlessd_wait(&n->q)));
+	disconnect(n);
+}
+
+/* ---- work ---- */
+
+static void put_job(void)
+{
+	int job = job_count++;
+	redisReply *reply = ask(leader, "PUT w q j%d klass {} 0", job);
+
+	if (!is_error(reply))
+		jobs[job] = PUT;
+	freeReplyObject(reply);
+}
+
+/* Pops a job and completes it. */
+static void work(void)
+{
+	redisReply *reply = ask(leader, "POP q w 1"), *done;
+	const char *jid;
+	int job;
+
+	jid = reply != NULL && reply->str != NULL ? strstr(reply->str, "\"jid\":\"j") : NULL;
+	if (jid != NULL) {
+		job = atoi(jid + strlen("\"jid\":\"j"));
+		TEST_ASSERT_TRUE_MESSAGE(jobs[job] != COMPLETED, "a completed job came back");
+		done = ask(leader, "COMPLETE j%d w q {}", job);
+		if (!is_error(done))
+			jobs[job] = COMPLETED;
+		else if (done == NULL)
+			jobs[job] = MAYBE_COMPLETED;
+		freeReplyObject(done);
+	}
+	freeReplyObject(reply);
+}
+
+static void run_commands(int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (unit_random(&rng) % 3 == 0)
+			work();
+		else
+			put_job();
+	}
+}
+
+/* Every acknowledged command has left its trace. */
+static void check_ledger(void)
+{
+	for (int job = 0; job < job_count; job++) {
+		redisReply *reply;
+		char message[300];
+
+		if (jobs[job] == UNKNOWN)
+			continue;
+		reply = ask(leader, "GET j%d", job);
+		snprintf(message, sizeof message, "job j%d: %.250s", job,
+			 reply != NULL && reply->str != NULL ? reply->str : "(nothing)");
+		TEST_ASSERT_TRUE_MESSAGE(reply != NULL && reply->type == REDIS_REPLY_STRING,
+					 message);
+		if (jobs[job] == COMPLETED)
+			TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply->str, "\"state\":\"complete\""),
+						     message);
+		freeReplyObject(reply);
+	}
+}
+
+static bool have_all_applied(void)
+{
+	long long last = figure(leader, "group_last:");
+
+	for (int i = 0; i < NODES; i++) {
+		if (figure(&nodes[i], "group_applied:") != last ||
+		    figure(&nodes[i], "group_commit:") != last)
+			return false;
+	}
+	return true;
+}
+
+/* The logs of all nodes lead to one state. */
+static void check_states(void)
+{
+	struct buf dumps[NODES];
+
+	WAIT_UNTIL(have_all_applied());
+	for (int i = 0; i < NODES; i++) {
+		struct stored_dump load = { .visit = NULL };
+		char *dir = strdup(nodes[i].q.dir.path);
+
+		disconnect(&nodes[i]);
+		kill(nodes[i].q.pid, SIGTERM);
+		TEST_ASSERT_EQUAL_INT(0, qlessd_wait(&nodes[i].q));
+		buf_init(&dumps[i], BUF_NO_MAX);
+		stored_dump_files(&load, dir, DATABASES, (uint64_t)i + 1, &dumps[i]);
+		free(dir);
+		TEST_ASSERT_EQUAL_STRING(buf_cstr(&dumps[0]), buf_cstr(&dumps[i]));
+	}
+	TEST_ASSERT_TRUE(dumps[0].len > 10000);
+	for (int i = 0; i < NODES; i++)
+		buf_done(&dumps[i]);
+}
+
+/* ---- tests ---- */
+
+static void a_follower_says_where_the_leader_is(void)
+{
+	char expected[100];
+
+	for (int i = 0; i < NODES; i++) {
+		redisReply *reply;
+
+		if (&nodes[i] == leader)
+			continue;
+		snprintf(expected, sizeof expected, "READONLY the leader is 127.0.0.1:%d",
+			 leader->port);
+		for (int64_t until = wait_now_ms() + WAIT_MAX_MS;;) {
+			reply = ask(&nodes[i], "PUT w q j klass {} 0");
+			TEST_ASSERT_NOT_NULL(reply);
+			TEST_ASSERT_EQUAL_INT(REDIS_REPLY_ERROR, reply->type);
+			if (strcmp(reply->str, expected) == 0 || wait_now_ms() > until)
+				break;
+			freeReplyObject(reply);
+			wait_ms(2);
+		}
+		TEST_ASSERT_EQUAL_STRING(expected, reply->str);
+		freeReplyObject(reply);
+		reply = ask(&nodes[i], "ROLE");
+		TEST_ASSERT_EQUAL_STRING("slave", reply->element[0]->str);
+		TEST_ASSERT_EQUAL_INT(leader->port, reply->element[2]->integer);
+		freeReplyObject(reply);
+	}
+}
+
+static void a_killed_leader_loses_nothing(void)
+{
+	const char *rounds = getenv("QLESSD_GROUP_ROUNDS");
+
+	for (int round = atoi(rounds != NULL ? rounds : ROUNDS); round > 0; round--) {
+		struct node *killed = leader;
+
+		run_commands(COMMANDS);
+		kill_node(killed);
+		WAIT_UNTIL(find_leader(killed));
+		run_commands(COMMANDS / 3);
+		check_ledger();
+		start(killed, /* begins= */ false);
+	}
+	check_states();
+}
+
+static void a_leader_that_stood_still_follows(void)
+{
+	struct node *halted = leader;
+
+	run_commands(COMMANDS);
+	qlessd_halt(&halted->q);
+	/* Its connection would not answer before it goes on. */
+	disconnect(halted);
+	WAIT_UNTIL(find_leader(halted));
+	TEST_ASSERT_TRUE(leader != halted);
+	run_commands(COMMANDS);
+	qlessd_go_on(&halted->q);
+	WAIT_UNTIL(figure(halted, "group_commit:") == figure(leader, "group_commit:"));
+	TEST_ASSERT_FALSE(leads(halted));
+	check_ledger();
+	check_states();
+}
+
+static void without_a_majority_nothing_is_acknowledged(void)
+{
+	struct node *others[NODES];
+	redisReply *reply;
+	int count = 0;
+
+	run_commands(COMMANDS);
+	for (int i = 0; i < NODES; i++) {
+		if (&nodes[i] != leader)
+			others[count++] = &nodes[i];
+	}
+	kill_node(others[0]);
+	kill_node(others[1]);
+	reply = ask(leader, "PUT w q alone klass {} 0");
+	TEST_ASSERT_TRUE(is_error(reply));
+	freeReplyObject(reply);
+	start(others[0], /* begins= */ false);
+	start(others[1], /* begins= */ false);
+	WAIT_UNTIL(find_leader(NULL));
+	run_commands(COMMANDS);
+	check_ledger();
+	check_states();
+}
+
+int main(int argc, char **argv)
+{
+	qlessd_take_args(&argc, argv);
+	UNITY_BEGIN();
+	RUN(a_follower_says_where_the_leader_is);
+	RUN(a_killed_leader_loses_nothing);
+	RUN(a_leader_that_stood_still_follows);
+	RUN(without_a_majority_nothing_is_acknowledged);
+	return UNIT_RESULT();
+}
