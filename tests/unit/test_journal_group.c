@@ -411,6 +411,54 @@ static void a_tail_that_was_not_written_is_replaced(void)
 	expect_all("after a crash");
 }
 
+static struct record_file_header header_of(const struct buf *log)
+{
+	struct record_file_header header;
+
+	TEST_ASSERT_EQUAL_INT(RECORD_OK, record_decode_header((const unsigned char *)buf_data(log),
+							      RECORD_FILE_HEADER_BYTES, &header));
+	return header;
+}
+
+/* Returns where the record after those with lower numbers than `sequence` begins. */
+static size_t end_before(const struct buf *log, uint64_t sequence)
+{
+	const unsigned char *bytes = (const unsigned char *)buf_data(log);
+	struct record record;
+	size_t at = RECORD_FILE_HEADER_BYTES, size;
+
+	while (record_decode(bytes + at, log->len - at, header_of(log).salt, &record, &size) ==
+		       RECORD_OK &&
+	       record.sequence < sequence)
+		at += size;
+	return at;
+}
+
+/* A sector that was not synced may hold bytes of a file that is gone: here, the entry that
+ * was replaced by the one that is missing. */
+static void a_replaced_entry_does_not_come_back_in_old_bytes(void)
+{
+	struct buf *old, *now;
+	size_t from, size, to;
+
+	group_must_begin(&t);
+	append(10);
+	TEST_ASSERT_EQUAL_INT(0, group_replace(&t, 5));
+	t.term = 2;
+	append(1);
+	group_kill(&t, DISK_KEEP_SYNCED, &rng);
+	old = disk_file(&t.disk, "log-00000002");
+	now = disk_file(&t.disk, "log-00000003");
+	from = end_before(old, 6);
+	size = end_before(old, 7) - from;
+	to = end_before(now, 6);
+	TEST_ASSERT_TRUE(size > RECORD_FRAME_BYTES && to + size < now->len);
+	memcpy(buf_data(now) + to, buf_data(old) + from, size);
+	group_must_open(&t);
+	TEST_ASSERT_EQUAL_UINT64(5, journal_last_index(t.journal));
+	expect_all("without the old entry");
+}
+
 /* The last entries before the limit were replaced after it. */
 static void a_recovery_up_to_an_index_uses_the_entries_that_count(void)
 {
@@ -858,6 +906,7 @@ int main(int argc, char **argv)
 	RUN(an_old_tail_may_come_back);
 	RUN(a_tail_of_several_segments_is_replaced);
 	RUN(a_tail_that_was_not_written_is_replaced);
+	RUN(a_replaced_entry_does_not_come_back_in_old_bytes);
 	RUN(a_recovery_up_to_an_index_uses_the_entries_that_count);
 	RUN(a_segment_that_replaces_committed_entries_is_refused);
 	RUN(a_full_disk_leaves_the_tail);
