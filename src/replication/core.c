@@ -266,7 +266,8 @@ void core_persisted(struct core *core, uint64_t index)
 	 * that follows the cut will be reported later, and covers those before it. */
 	if (core_is_asleep(core) || core->cuts != 0 || index <= core->raft.last_stored)
 		return;
-	assert(index <= core->last);
+	/* A node stands for election only if its log is on the disk. */
+	assert(index <= core->last && core->raft.state != RAFT_CANDIDATE);
 	event.persisted_entries.index = index;
 	core_step(core, &event);
 }

@@ -19,7 +19,9 @@
  * The log of a new group begins with a snapshot, or with an entry of kind CORE_MEMBERS at index 1
  * and term 1, equal on all first members. A node that joins a group has no log, and term 0.
  *
- * libraft asserts its invariants, so a node with a broken log crashes. The other nodes continue.
+ * Debian builds libraft without assertions. The core refuses messages that no correct node sends,
+ * and asserts the invariants that it relies on. A node with a broken log crashes; the others
+ * continue.
  */
 #ifndef REPLICATION_CORE_H
 #define REPLICATION_CORE_H

@@ -256,9 +256,6 @@ void core_send(struct core *core, const struct raft_message *from)
 
 	if (from->type == RAFT_INSTALL_SNAPSHOT && !may_offer(core, from->server_id))
 		return;
-	if (from->type == RAFT_APPEND_ENTRIES_RESULT && core->unrefused != 0 &&
-	    from->append_entries_result.rejected == core->unrefused)
-		return;
 	queued = core_queue(core, CORE_SEND);
 	queued->action.send.to = from->server_id;
 	members = core_members_at(core, UINT64_MAX, &index);
@@ -329,6 +326,14 @@ static void keep_leader(struct core *core)
 	core->kept_leader = 0;
 }
 
+static void check_state(const struct core *core)
+{
+	assert(raft_last_index((struct raft *)(uintptr_t)&core->raft) == core->last);
+	assert(core->raft.last_stored <= core->last);
+	assert(core->told_commit <= core->last);
+	assert(core->first <= core->last + 1 && core->base.index <= core->last);
+}
+
 bool core_step(struct core *core, struct raft_event *event)
 {
 	struct raft_update *update = &core->update;
@@ -356,6 +361,7 @@ bool core_step(struct core *core, struct raft_event *event)
 		for (unsigned i = 0; i < update->messages.n; i++)
 			core_send(core, &update->messages.batch[i]);
 	tell_commit(core);
+	check_state(core);
 	begin_term(core);
 	return true;
 }

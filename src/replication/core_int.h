@@ -15,7 +15,7 @@
  *   send_vote_result().
  * - The result of a vote makes a node that is not a candidate read bytes of another state. See
  *   receive_vote_result().
- * - A refusal of entries that arrives late fails an assertion of the leader. See
+ * - A refusal of entries that arrives late makes a leader count wrongly what a member has. See
  *   receive_entries_result().
  * - A follower that cannot stand for election never forgets a silent leader, and refuses to vote
  *   for others. See forget_leader().
@@ -99,8 +99,6 @@ struct core {
 	uint64_t given_first;
 	/* The current message has an old term: the library leaves a part of the reply undefined. */
 	bool is_answer_short;
-	/* The current message offers a snapshot up to this index: send no refusal. */
-	uint64_t unrefused;
 	bool has_taken;	      /* the library took entries of the current message */
 	uint64_t kept_leader; /* while the library starts again */
 

@@ -116,7 +116,7 @@ static void receive_vote_result(struct core *core, uint64_t from, const struct c
 
 	if (r->state != RAFT_CANDIDATE || !core->may_stand)
 		return;
-	/* The library asserts that a granted vote has the term of the request. */
+	/* The library takes for granted that a vote has the term of the request. */
 	if (m->vote_result.is_granted && m->term > r->current_term + m->vote_result.is_trial)
 		return;
 	message.request_vote_result.version = 2;
@@ -283,8 +283,8 @@ static void receive_entries(struct core *core, uint64_t from, const struct core_
 	}
 }
 
-/* Ignore a refusal that arrives after an acknowledgement of this entry. The library asserts that
- * members keep what they have acknowledged. */
+/* Ignore a refusal that arrives after an acknowledgement of this entry. The library
+ * relies on members that keep what they have acknowledged. */
 static void receive_entries_result(struct core *core, uint64_t from, const struct core_message *m)
 {
 	struct raft_message message = { .type = RAFT_APPEND_ENTRIES_RESULT };
@@ -312,9 +312,7 @@ static void receive_offer(struct core *core, uint64_t from, const struct core_me
 
 	heartbeat.entries.previous_index = base->index;
 	heartbeat.entries.previous_term = base->term;
-	core->unrefused = m->term >= core->raft.current_term ? base->index : 0;
 	receive_entries(core, from, &heartbeat);
-	core->unrefused = 0;
 	if (core->is_broken || core->raft.current_term != m->term || core_leader(core) != from)
 		return;
 	if (core->offer.index != 0 || base->index <= core_commit(core) ||

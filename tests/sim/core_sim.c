@@ -3,7 +3,7 @@
  *        core_sim --seed SEED [--fault NAME] [--verbose]
  *
  * Simulate groups of nodes, one for each seed, and check that the core keeps its promises. Every
- * seed runs in a process of its own, because libraft asserts its invariants. Prints the seeds that
+ * seed runs in a process of its own, because a failed assertion ends it. Prints the seeds that
  * fail, and what happened in all of them.
  *
  *   --fault NAME   plant an error: early-reply or lost-vote

@@ -372,7 +372,7 @@ static void lead(struct world *w, struct world_node *n)
 		submit(w, n);
 	if (world_is_quiet(w))
 		return;
-	if (!is_voting(w, n) && world_below(w, 150) == 0)
+	if (!is_voting(w, n) && world_below(w, w->is_churning ? 10 : 150) == 0)
 		change_members(w, n);
 	if (!is_voting(w, n) && world_below(w, 2000) == 0 &&
 	    core_transfer(n->core, world_below(w, WORLD_NODES + 1)) == CORE_OK) {
@@ -463,7 +463,7 @@ static void disturb(struct world *w)
 {
 	struct world_node *n = &w->node[1 + world_below(w, WORLD_NODES)];
 
-	if (world_below(w, w->is_stormy ? 150 : 500) == 0)
+	if (world_below(w, w->is_stormy || w->is_churning ? 150 : 500) == 0)
 		net_partition(w);
 	if (world_below(w, 700) == 0 && n->core != NULL)
 		crash(w, n);
@@ -520,6 +520,7 @@ void world_run(struct world *w)
 	w->random = w->seed * 2654435761u;
 	w->is_rough = w->seed % 2 == 0;
 	w->is_stormy = w->seed % 8 >= 6;
+	w->is_churning = w->seed % 8 == 4 || w->seed % 8 == 5;
 	begin(w);
 	for (w->now = 1; w->now < WORLD_WILD_MS + WORLD_QUIET_MS; w->now++) {
 		if (w->now == WORLD_WILD_MS)

@@ -95,8 +95,9 @@ struct world_message {
 struct world {
 	uint64_t seed, random;
 	enum world_fault fault;
-	bool is_rough;	/* messages are lost, repeated and reordered */
-	bool is_stormy; /* links and nodes fail more often, so there are many elections */
+	bool is_rough;	  /* messages are lost, repeated and reordered */
+	bool is_stormy;	  /* links and nodes fail more often, so there are many elections */
+	bool is_churning; /* the members change all the time */
 	bool is_talkative;
 	int64_t now;
 	struct world_node node[WORLD_NODES + 1]; /* by id */
