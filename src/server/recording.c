@@ -50,6 +50,9 @@ static void note_change(void *arg, const struct operation *op)
 {
 	struct server *s = arg;
 
+	/* A flush of the leader, or of a state that is to be loaded again. */
+	if (s->member != NULL && !member_takes_changes(s))
+		return;
 	presence_note(s, &s->presence, op);
 	ticks_note_change(&s->ticks, op);
 	overtime_note_change(s, &s->overtime, op);

@@ -23,6 +23,7 @@
 #define ROUNDS	  "6"
 /* Commands between two kills. */
 #define COMMANDS 150
+#define ATTEMPTS 10
 #define GROUP_ID "00112233445566778899aabbccddeeff"
 
 enum known {
@@ -315,6 +316,23 @@ static void a_follower_says_where_the_leader_is(void)
 	}
 }
 
+static void followers_flush_when_the_leader_does(void)
+{
+	redisReply *reply;
+
+	run_commands(COMMANDS);
+	reply = ask(leader, "FLUSHALL");
+	TEST_ASSERT_FALSE(is_error(reply));
+	freeReplyObject(reply);
+	memset(jobs, 0, sizeof jobs);
+	run_commands(COMMANDS);
+	WAIT_UNTIL(have_all_applied());
+	for (int i = 0; i < NODES; i++)
+		TEST_ASSERT_EQUAL_INT(0, figure(&nodes[i], "group_rebuilds:"));
+	check_ledger();
+	check_states();
+}
+
 static void a_killed_leader_loses_nothing(void)
 {
 	const char *rounds = getenv("QLESSD_GROUP_ROUNDS");
@@ -350,6 +368,52 @@ static void a_leader_that_stood_still_follows(void)
 	check_states();
 }
 
+/* The leader runs a command that nobody else gets, and another node leads then. Returns whether it
+ * has run it: on a busy machine, it may have ceased to lead before. */
+static bool forget_command(void)
+{
+	struct node *old = leader;
+	redisReply *reply;
+
+	WAIT_UNTIL(have_all_applied());
+	for (int i = 0; i < NODES; i++) {
+		if (&nodes[i] != old)
+			kill_node(&nodes[i]);
+	}
+	/* Nobody acknowledges it, so the leader ceases to lead and closes the connection. */
+	reply = ask(old, "PUT w q alone klass {} 0");
+	TEST_ASSERT_TRUE(is_error(reply));
+	freeReplyObject(reply);
+	disconnect(old);
+	qlessd_halt(&old->q);
+	for (int i = 0; i < NODES; i++) {
+		if (&nodes[i] != old)
+			start(&nodes[i], /* begins= */ false);
+	}
+	WAIT_UNTIL(find_leader(old));
+	run_commands(COMMANDS / 3);
+	qlessd_go_on(&old->q);
+	WAIT_UNTIL(have_all_applied());
+	return figure(old, "group_rebuilds:") == 1;
+}
+
+static void a_leader_forgets_what_only_it_has_run(void)
+{
+	bool has_forgotten = false;
+	redisReply *reply;
+
+	run_commands(COMMANDS);
+	for (int i = 0; i < ATTEMPTS && !has_forgotten; i++)
+		has_forgotten = forget_command();
+	TEST_ASSERT_TRUE(has_forgotten);
+	reply = ask(leader, "GET alone");
+	TEST_ASSERT_NOT_NULL(reply);
+	TEST_ASSERT_EQUAL_INT(REDIS_REPLY_NIL, reply->type);
+	freeReplyObject(reply);
+	check_ledger();
+	check_states();
+}
+
 static void without_a_majority_nothing_is_acknowledged(void)
 {
 	struct node *others[NODES];
@@ -379,8 +443,10 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(a_follower_says_where_the_leader_is);
+	RUN(followers_flush_when_the_leader_does);
 	RUN(a_killed_leader_loses_nothing);
 	RUN(a_leader_that_stood_still_follows);
+	RUN(a_leader_forgets_what_only_it_has_run);
 	RUN(without_a_majority_nothing_is_acknowledged);
 	return UNIT_RESULT();
 }
