@@ -185,6 +185,10 @@ enum core_result {
 	/* A leader cannot remove itself: if it crashed then, nobody might be able to lead. Call
 	 * core_transfer() first. */
 	CORE_LEADING,
+	/* A voter can be removed, but not become a learner. A removed voter does not receive the
+	 * entry that removes it. A learner would, and if its log is the longest then, it neither
+	 * stands for election nor votes for others. */
+	CORE_DEMOTING,
 	CORE_NOT_CAUGHT_UP,  /* the learner must catch up before it becomes a voter */
 	CORE_NOT_ONE_CHANGE, /* the new list is invalid, or does not differ by exactly one member */
 };
@@ -192,9 +196,9 @@ enum core_result {
 /* Returns a text for a line of a log or an error reply. */
 const char *core_result_text(enum core_result result);
 
-/* Propose a list that differs by one member: a new learner, a learner that becomes a voter, a voter
- * that becomes a learner, a removed member, or another address. CORE_APPEND has the entry, and the
- * new list applies from then on. */
+/* Propose a list that differs by one member: a new learner, a learner that becomes a voter, a
+ * removed member, or another address. CORE_APPEND has the entry, and the new list applies from then
+ * on. */
 enum core_result core_change(struct core *core, const struct members *members);
 
 /* Measure whether a learner catches up with the log, in rounds of at most `catch_up_ms`. It has

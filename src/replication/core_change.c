@@ -78,6 +78,8 @@ const char *core_result_text(enum core_result result)
 		return "the member has not caught up with the log";
 	case CORE_LEADING:
 		return "the member leads, so another must take over first";
+	case CORE_DEMOTING:
+		return "a voter cannot become a learner: remove it";
 	case CORE_NOT_ONE_CHANGE:
 		return "a change concerns exactly one member, and leaves a voter";
 	}
@@ -178,6 +180,8 @@ enum core_result core_change(struct core *core, const struct members *members)
 		return CORE_NOT_ONE_CHANGE;
 	if (old != NULL && old->id == core->raft.id && (new == NULL || !new->is_voter))
 		return CORE_LEADING;
+	if (old != NULL && new != NULL && old->is_voter && !new->is_voter)
+		return CORE_DEMOTING;
 	if (is_changing(core) || is_new_voter_waiting(core, old != NULL ? old->id : 0))
 		return CORE_CHANGING;
 	if (new != NULL &&new->is_voter && (old == NULL || !old->is_voter) &&

@@ -354,11 +354,12 @@ static void change_members(struct world *w, struct world_node *n)
 		members_set(&members, id, address, false);
 	else if (world_below(w, 3) == 0)
 		members_remove(&members, id);
-	else if (!member->is_voter && core_catch_up_state(n->core, id) != CORE_CATCH_UP_DONE)
+	else if (member->is_voter)
+		members_set(&members, id, address, true);
+	else if (core_catch_up_state(n->core, id) != CORE_CATCH_UP_DONE)
 		core_catch_up(n->core, id);
 	else
-		members_set(&members, id, world_below(w, 2) ? member->address : address,
-			    !member->is_voter);
+		members_set(&members, id, member->address, true);
 	settle(w, n);
 	if (!is_voting(w, n) && core_change(n->core, &members) == CORE_OK) {
 		w->counts.changes++;

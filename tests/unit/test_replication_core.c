@@ -605,6 +605,8 @@ static void a_change_waits_for_the_last_new_voter(void)
 	TEST_ASSERT_EQUAL_INT(CORE_CHANGING, core_change(l->core, &m));
 	/* Unless it is about the new voter itself. */
 	m = changed(l, 4, false);
+	TEST_ASSERT_EQUAL_INT(CORE_DEMOTING, core_change(l->core, &m));
+	TEST_ASSERT_TRUE(members_remove(&m, 4));
 	TEST_ASSERT_EQUAL_INT(CORE_OK, core_change(l->core, &m));
 	node_settle(&g, l->id);
 	nodes_run(&g, 200);
