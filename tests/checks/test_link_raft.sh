@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: test_link_raft.sh LINK-RAFT LIBRAFT CORE PROGRAM -- COMPILER...
+# usage: test_link_raft.sh LINK-RAFT LIBRAFT CORE PROGRAM... -- COMPILER...
 #
 # What is linked of libraft needs the C library only, and a part that needs more is refused.
 
@@ -8,8 +8,17 @@ set -eu
 link_raft=$1
 archive=$2
 core=$3
-program=$4
-shift 5
+shift 3
+
+# Programs and shared libraries.
+while [ "$1" != -- ]; do
+  if readelf -d "$1" | grep -E 'TEXTREL|NEEDED.*(libraft|libuv|liblz4)'; then
+    echo "$1 needs a library of libraft at run time, or has code that is not shared"
+    exit 1
+  fi
+  shift
+done
+shift
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,11 +35,6 @@ for name in $needed; do
     ;;
   esac
 done
-
-if readelf -d "$program" | grep -E 'NEEDED.*(libraft|libuv|liblz4)'; then
-  echo "$program needs a library of libraft at run time"
-  exit 1
-fi
 
 "$link_raft" "$work/core.a" "$archive" "$@"
 nm "$work/core.a" | grep -q ' T raft_step$'
