@@ -90,7 +90,7 @@ static void a_clock_that_is_wrong_for_a_moment_does_not_expire_locks(void)
 	set_wall_clock(0);
 	WAIT_UNTIL(qlessd_has_logged(&q, "the clock of this machine is right again"));
 	TEST_ASSERT_INT64_WITHIN(60, 600, lock_left("b"));
-	TEST_ASSERT_INT64_WITHIN(2, 0, seconds_ahead());
+	TEST_ASSERT_INT64_WITHIN(60, 0, seconds_ahead());
 	TEST_ASSERT_EQUAL_INT64(0, steps());
 }
 
@@ -104,7 +104,7 @@ static void a_clock_that_stays_ahead_is_followed_and_locks_keep_their_time(void)
 	WAIT_UNTIL(steps() == 1);
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "so qlessd follows it"));
 	TEST_ASSERT_INT64_WITHIN(60, YEAR_S + 600, lock_left("a"));
-	TEST_ASSERT_INT64_WITHIN(2, 0, seconds_ahead());
+	TEST_ASSERT_INT64_WITHIN(60, 0, seconds_ahead());
 	put_and_pop("b");
 	TEST_ASSERT_INT64_WITHIN(60, YEAR_S + 661, lock_left("b"));
 
@@ -152,7 +152,7 @@ static void a_log_from_the_future_is_loaded_with_a_warning(void)
 	p = ahead_connect(&q, true);
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "seconds after the clock of this machine"));
 	TEST_ASSERT_EQUAL_INT64(1, steps());
-	TEST_ASSERT_INT64_WITHIN(2, 0, seconds_ahead());
+	TEST_ASSERT_INT64_WITHIN(60, 0, seconds_ahead());
 	TEST_ASSERT_INT64_WITHIN(60, 600, lock_left("a"));
 	put_and_pop("c");
 	TEST_ASSERT_INT64_WITHIN(60, 600, lock_left("c"));
