@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "server/environment.h"
+#include "server/member_tls.h"
 #include "server/queues.h"
 #include "server/rewrite_watch.h"
 #include "server/server_int.h"
@@ -36,6 +37,7 @@ static void on_second(evutil_socket_t fd, short what, void *arg)
 	memory_watch_tick(s);
 	maintain(s);
 	certificates_tick(s);
+	member_tls_tick(s);
 	clock_watch_tick(s);
 	rewrite_watch_tick(s);
 	if (s->persist != NULL)

@@ -8,7 +8,9 @@
 #include "journal/journal_group.h"
 #include "replication/group.h"
 #include "server/member_int.h"
+#include "server/member_tls.h"
 #include "server/push.h"
+#include "server/tls.h"
 #include "sys/entropy.h"
 #include "sys/log.h"
 #include "util/hex.h"
@@ -325,6 +327,7 @@ static int open_nodes(struct membership *m, const struct journal_identity *ident
 		.has_group = true,
 		.address = address,
 		.announce = config->replication_announce,
+		.tls = m->tls,
 		.heartbeat_ms = (unsigned)config->replication_election_timeout_ms / 5,
 		.hello_ms = 2000,
 		.seed = entropy_u64(),
@@ -388,8 +391,10 @@ int member_begin(struct server *s, const struct member_birth *birth, int64_t new
 	options.id = identity->node;
 	options.arg = m;
 	m->group = group_open(&options, s->persist->journal, clock_mono_us(), ret_error);
-	if (m->group == NULL || open_nodes(m, identity, address, ret_error) < 0)
+	if (m->group == NULL || member_tls_load(config, &m->tls, ret_error) < 0 ||
+	    open_nodes(m, identity, address, ret_error) < 0)
 		return -1;
+	m->tls_warned_us = s->clocks.mono_us;
 	s->persist->log = group_log(m->group);
 	s->persist->state = s->persist->log->state;
 	environment_apply_config(s);
@@ -405,6 +410,7 @@ void member_done(struct server *s)
 	if (m == NULL)
 		return;
 	nodes_free(m->nodes);
+	tls_free(m->tls);
 	if (s->persist != NULL && m->group != NULL)
 		s->persist->log = journal_log(s->persist->journal);
 	group_close(m->group);

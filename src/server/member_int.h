@@ -18,7 +18,9 @@ struct membership {
 	struct server *server;
 	struct group *group;
 	struct nodes *nodes;
-	struct event *timer; /* when the group needs a turn */
+	struct tls *tls;       /* of the connections to other nodes; NULL: none */
+	int64_t tls_warned_us; /* when its expiry was last checked; monotonic */
+	struct event *timer;   /* when the group needs a turn */
 	struct replay replay;
 	struct members members; /* as the nodes know them */
 	int64_t newest_us; /* the newest time in the log that came from the clock of a leader */

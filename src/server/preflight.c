@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "server/commands.h"
 #include "server/listen.h"
+#include "server/member_tls.h"
 #include "server/server_int.h"
 #include "server/tls.h"
 #include "server/users.h"
@@ -31,11 +32,18 @@ static int check_certificates(const struct config *config, struct buf *ret_error
 {
 	struct tls *tls;
 
-	if (config->tls_port == 0)
+	if (config->tls_port != 0) {
+		tls = tls_new(config, ret_error);
+		tls_free(tls);
+		if (tls == NULL)
+			return -1;
+	}
+	if (config->replication_port == 0)
 		return 0;
-	tls = tls_new(config, ret_error);
+	if (member_tls_load(config, &tls, ret_error) < 0)
+		return -1;
 	tls_free(tls);
-	return tls != NULL ? 0 : -1;
+	return 0;
 }
 
 static int check_addresses(struct config *config, struct buf *ret_error)

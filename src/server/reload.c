@@ -1,6 +1,7 @@
 #include "server/reload.h"
 
 #include "command/acl.h"
+#include "server/member_tls.h"
 #include "server/server_int.h"
 #include "server/users.h"
 #include "server/users_log.h"
@@ -34,11 +35,19 @@ void reload_note_rewrite(struct server *s)
 static bool has_tls_changes(const struct config_changes *changes)
 {
 	static const enum config_opt of_tls[] = {
-		CONFIG_OPT_tls_cert_file,     CONFIG_OPT_tls_key_file,
-		CONFIG_OPT_tls_key_file_pass, CONFIG_OPT_tls_ca_cert_file,
-		CONFIG_OPT_tls_ca_cert_dir,   CONFIG_OPT_tls_auth_clients,
-		CONFIG_OPT_tls_protocols,     CONFIG_OPT_tls_ciphers,
+		CONFIG_OPT_tls_cert_file,
+		CONFIG_OPT_tls_key_file,
+		CONFIG_OPT_tls_key_file_pass,
+		CONFIG_OPT_tls_ca_cert_file,
+		CONFIG_OPT_tls_ca_cert_dir,
+		CONFIG_OPT_tls_auth_clients,
+		CONFIG_OPT_tls_protocols,
+		CONFIG_OPT_tls_ciphers,
 		CONFIG_OPT_tls_ciphersuites,
+		CONFIG_OPT_replication_tls_cert_file,
+		CONFIG_OPT_replication_tls_key_file,
+		CONFIG_OPT_replication_tls_key_file_pass,
+		CONFIG_OPT_replication_tls_ca_cert_file,
 	};
 
 	for (size_t i = 0; i < sizeof of_tls / sizeof of_tls[0]; i++) {
@@ -46,6 +55,22 @@ static bool has_tls_changes(const struct config_changes *changes)
 			return true;
 	}
 	return false;
+}
+
+/* Load the certificates for clients and for nodes, or none of them. */
+static int apply_tls(struct server *s, const struct config *was, const struct config *now,
+		     struct buf *ret_error)
+{
+	struct buf ignored = BUF_INIT(ERROR_TEXT_MAX);
+
+	if (s->certificates.tls != NULL && certificates_load(s, now, ret_error) < 0)
+		return -1;
+	if (member_tls_reload(s, now, ret_error) == 0)
+		return 0;
+	if (s->certificates.tls != NULL)
+		certificates_load(s, was, &ignored);
+	buf_done(&ignored);
+	return -1;
 }
 
 int reload_apply(const struct config *was, const struct config *now,
@@ -61,8 +86,7 @@ int reload_apply(const struct config *was, const struct config *now,
 			return -1;
 		}
 	}
-	if (s->certificates.tls != NULL && has_tls_changes(changes) &&
-	    certificates_load(s, now, ret_error) < 0) {
+	if (has_tls_changes(changes) && apply_tls(s, was, now, ret_error) < 0) {
 		conns_make_room(s, was->maxclients);
 		return -1;
 	}
@@ -160,10 +184,22 @@ static void reload_config(struct server *s)
 	buf_done(&error);
 }
 
+static void reload_node_certificate(struct server *s)
+{
+	struct buf error = BUF_INIT(ERROR_TEXT_MAX);
+
+	if (member_tls_reload(s, s->config, &error) < 0)
+		log_warning("cannot reload the certificate of this node, the old one stays in use: "
+			    "%s",
+			    buf_cstr(&error));
+	buf_done(&error);
+}
+
 static void reload_certificates(struct server *s)
 {
 	struct buf error = BUF_INIT(ERROR_TEXT_MAX);
 
+	reload_node_certificate(s);
 	if (s->certificates.tls == NULL)
 		return;
 	if (certificates_load(s, s->config, &error) == 0)

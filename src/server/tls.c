@@ -239,18 +239,43 @@ struct tls *tls_new(const struct config *config, struct buf *ret_error)
 	return tls;
 }
 
-struct tls *tls_new_for_nodes(const struct tls_node_files *node, const struct config *config,
-			      struct buf *ret_error)
+/* The key belongs to the certificate, so both come from the same place. */
+static struct tls_files files_for_nodes(const struct config *config)
 {
-	const struct tls_files files = {
+	struct tls_files files = {
 		.cert_directive = "replication-tls-cert-file",
-		.cert = node->cert_file,
+		.cert = config->replication_tls_cert_file,
 		.key_directive = "replication-tls-key-file",
-		.key = node->key_file,
-		.passphrase = node->key_file_pass,
+		.key = config->replication_tls_key_file,
+		.passphrase = config->replication_tls_key_file_pass,
 		.ca_directive = "replication-tls-ca-cert-file",
-		.ca = node->ca_cert_file,
+		.ca = config->replication_tls_ca_cert_file,
 	};
+
+	if (files.cert[0] == '\0') {
+		files.cert_directive = "tls-cert-file";
+		files.cert = config->tls_cert_file;
+		files.key_directive = "tls-key-file";
+		files.key = config->tls_key_file;
+		files.passphrase = config->tls_key_file_pass;
+	}
+	if (files.ca[0] == '\0') {
+		files.ca_directive = "tls-ca-cert-file";
+		files.ca = config->tls_ca_cert_file;
+	}
+	return files;
+}
+
+bool tls_has_files_for_nodes(const struct config *config)
+{
+	struct tls_files files = files_for_nodes(config);
+
+	return files.cert[0] != '\0' && files.ca[0] != '\0';
+}
+
+struct tls *tls_new_for_nodes(const struct config *config, struct buf *ret_error)
+{
+	const struct tls_files files = files_for_nodes(config);
 	struct tls *tls = make(TLS_method(), &files, config, ret_error);
 
 	if (tls == NULL)

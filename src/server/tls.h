@@ -8,6 +8,7 @@
 #ifndef SERVER_TLS_H
 #define SERVER_TLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct buf;
@@ -23,19 +24,13 @@ struct tls;
 struct tls *tls_new(const struct config *config, struct buf *ret_error);
 void tls_free(struct tls *tls);
 
-/* The files of a node that speaks TLS with the other nodes of its group. */
-struct tls_node_files {
-	const char *cert_file;
-	const char *key_file;
-	const char *key_file_pass;
-	const char *ca_cert_file; /* signs the certificates of all nodes */
-};
-
-/* Load the files of a node, which connects and accepts connections with the same certificate. Both
- * sides of a connection must have one that the CA has signed. Protocols and ciphers are those of
- * the configuration. Returns NULL with a reason that names the directive. */
-struct tls *tls_new_for_nodes(const struct tls_node_files *files, const struct config *config,
-			      struct buf *ret_error);
+/* Returns whether the configuration names a certificate and a CA for connections between nodes: by
+ * the directives replication-tls-*, or else by tls-*. */
+bool tls_has_files_for_nodes(const struct config *config);
+/* Load these files. A node connects and accepts connections with the same certificate, and both
+ * sides of a connection must have one that the CA has signed. Protocols and ciphers are those for
+ * clients. Returns NULL with a reason that names the directive. */
+struct tls *tls_new_for_nodes(const struct config *config, struct buf *ret_error);
 
 /* Return a side of a new session, to be freed by SSL_free(), or NULL if there is no memory: the
  * server's, and for nodes also the client's. */

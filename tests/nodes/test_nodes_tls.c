@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "endpoint.h"
 #include "raw_peer.h"
+#include "server/member_tls.h"
 #include "server/tls.h"
 #include "unit.h"
 
@@ -21,22 +22,48 @@ static struct raw_peer peer;
 static SSL_CTX *client_ctx;
 static SSL *client;
 
-/* Load the certificate `name` as that of a node. */
-static struct tls *load(const char *name, const char *ca)
+static void set(const char *directive, const char *value)
+{
+	struct buf error = BUF_INIT(BUF_NO_MAX), line = BUF_INIT(BUF_NO_MAX);
+
+	buf_printf(&line, "%s %s", directive, value);
+	if (config_parse_text(&config, "test", buf_str(&line), &error) < 0)
+		TEST_FAIL_MESSAGE(buf_cstr(&error));
+	buf_done(&line);
+	buf_done(&error);
+}
+
+static void set_file(const char *directive, const char *name, const char *extension)
+{
+	char file[64];
+
+	snprintf(file, sizeof file, "%s.%s", name, extension);
+	set(directive, tempdir_file(&dir, file));
+}
+
+static struct tls *load_configured(void)
 {
 	struct buf error = BUF_INIT(BUF_NO_MAX);
-	char cert[300], key[300], ca_file[300];
-	struct tls_node_files files = { cert, key, "", ca_file };
-	struct tls *tls;
+	struct tls *tls = tls_new_for_nodes(&config, &error);
 
-	snprintf(cert, sizeof cert, "%s/%s.crt", dir.path, name);
-	snprintf(key, sizeof key, "%s/%s.key", dir.path, name);
-	snprintf(ca_file, sizeof ca_file, "%s/%s.crt", dir.path, ca);
-	tls = tls_new_for_nodes(&files, &config, &error);
 	if (tls == NULL)
 		TEST_FAIL_MESSAGE(buf_cstr(&error));
 	buf_done(&error);
 	return tls;
+}
+
+static void set_files(const char *name, const char *ca)
+{
+	set_file("replication-tls-cert-file", name, "crt");
+	set_file("replication-tls-key-file", name, "key");
+	set_file("replication-tls-ca-cert-file", ca, "crt");
+}
+
+/* Load the certificate `name` as that of a node. */
+static struct tls *load(const char *name, const char *ca)
+{
+	set_files(name, ca);
+	return load_configured();
 }
 
 void setUp(void)
@@ -261,31 +288,77 @@ static void an_address_of_ipv6_may_be_in_the_certificate(void)
 	TEST_ASSERT_EQUAL_INT(FRAME_HELLO, say_hello("[fd00::7]:1").type);
 }
 
+static void assert_cannot_load(const char *expected)
+{
+	struct buf error = BUF_INIT(BUF_NO_MAX);
+
+	TEST_ASSERT_NULL(tls_new_for_nodes(&config, &error));
+	TEST_ASSERT_EQUAL_STRING(expected, buf_cstr(&error));
+	buf_done(&error);
+}
+
 static void files_that_are_missing_are_named_with_their_directive(void)
 {
-	struct tls_node_files files = { "/nowhere/node.crt", "/nowhere/node.key", "",
-					"/nowhere/ca.crt" };
-	struct buf error = BUF_INIT(BUF_NO_MAX);
-	char cert[300], key[300];
+	set("replication-tls-cert-file", "/nowhere/node.crt");
+	assert_cannot_load(
+		"replication-tls-cert-file /nowhere/node.crt: No such file or directory");
+	set_file("replication-tls-cert-file", "server", "crt");
+	set("replication-tls-key-file", "/nowhere/node.key");
+	assert_cannot_load("replication-tls-key-file /nowhere/node.key: No such file or directory");
+	set_file("replication-tls-key-file", "server", "key");
+	set("replication-tls-ca-cert-file", "/nowhere/ca.crt");
+	assert_cannot_load(
+		"replication-tls-ca-cert-file /nowhere/ca.crt: No such file or directory");
+}
 
-	TEST_ASSERT_NULL(tls_new_for_nodes(&files, &config, &error));
-	TEST_ASSERT_EQUAL_STRING("replication-tls-cert-file /nowhere/node.crt: No such file or "
-				 "directory",
-				 buf_cstr(&error));
-	buf_clear(&error);
-	snprintf(cert, sizeof cert, "%s/server.crt", dir.path);
-	files.cert_file = cert;
-	TEST_ASSERT_NULL(tls_new_for_nodes(&files, &config, &error));
-	TEST_ASSERT_EQUAL_STRING("replication-tls-key-file /nowhere/node.key: No such file or "
-				 "directory",
-				 buf_cstr(&error));
-	buf_clear(&error);
-	snprintf(key, sizeof key, "%s/server.key", dir.path);
-	files.key_file = key;
-	TEST_ASSERT_NULL(tls_new_for_nodes(&files, &config, &error));
-	TEST_ASSERT_EQUAL_STRING("replication-tls-ca-cert-file /nowhere/ca.crt: No such file or "
-				 "directory",
-				 buf_cstr(&error));
+static void the_files_for_clients_stand_in_for_those_of_nodes(void)
+{
+	config_done(&config);
+	config_init(&config);
+	TEST_ASSERT_FALSE(tls_has_files_for_nodes(&config));
+	set_file("tls-cert-file", "server", "crt");
+	set_file("tls-key-file", "server", "key");
+	TEST_ASSERT_FALSE(tls_has_files_for_nodes(&config));
+	set_file("tls-ca-cert-file", "ca", "crt");
+	TEST_ASSERT_TRUE(tls_has_files_for_nodes(&config));
+	other = load_configured();
+	open_with(other);
+	LOOP_UNTIL(endpoints_are_connected(2));
+	set("tls-key-file", "/nowhere/client.key");
+	assert_cannot_load("tls-key-file /nowhere/client.key: No such file or directory");
+	/* A certificate of its own comes with a key of its own. */
+	set_file("replication-tls-cert-file", "client", "crt");
+	assert_cannot_load("replication-tls-key-file : No such file or directory");
+}
+
+static void a_node_without_a_certificate_listens_on_loopback_only(void)
+{
+	static const char *const loopback[] = { "127.0.0.1", "127.0.0.1 ::1", "127.1.2.3" };
+	static const char *const others[] = { "10.0.0.1", "127.0.0.1 10.0.0.1", "*", "::", "::*" };
+	struct buf error = BUF_INIT(BUF_NO_MAX);
+	struct tls *tls;
+
+	config_done(&config);
+	config_init(&config);
+	for (size_t i = 0; i < sizeof loopback / sizeof *loopback; i++) {
+		set("replication-bind", loopback[i]);
+		TEST_ASSERT_EQUAL_INT(0, member_tls_load(&config, &tls, &error));
+		TEST_ASSERT_NULL(tls);
+	}
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		set("replication-bind", others[i]);
+		TEST_ASSERT_EQUAL_INT(-1, member_tls_load(&config, &tls, &error));
+		TEST_ASSERT_NOT_NULL(strstr(buf_cstr(&error), "Set replication-tls-cert-file"));
+		buf_clear(&error);
+		set("replication-tls", "no");
+		TEST_ASSERT_EQUAL_INT(0, member_tls_load(&config, &tls, &error));
+		TEST_ASSERT_NULL(tls);
+		set("replication-tls", "yes");
+	}
+	set_files("server", "ca");
+	TEST_ASSERT_EQUAL_INT(0, member_tls_load(&config, &tls, &error));
+	TEST_ASSERT_NOT_NULL(tls);
+	tls_free(tls);
 	buf_done(&error);
 }
 
@@ -304,5 +377,7 @@ int main(int argc, char **argv)
 	RUN(a_name_of_a_host_may_be_in_the_certificate);
 	RUN(an_address_of_ipv6_may_be_in_the_certificate);
 	RUN(files_that_are_missing_are_named_with_their_directive);
+	RUN(the_files_for_clients_stand_in_for_those_of_nodes);
+	RUN(a_node_without_a_certificate_listens_on_loopback_only);
 	return UNIT_RESULT();
 }
