@@ -116,8 +116,7 @@ struct group *group_open(const struct group_options *options, struct journal *jo
 		free(g);
 		return NULL;
 	}
-	/* A node that lacks entries gets them from the log, however old they are. */
-	journal_keep_from(journal, 1);
+	group_keep_entries(g);
 	g->now_ms = mono_us / 1000;
 	g->term = core_term(g->core);
 	g->reported = journal_durable_index(journal);

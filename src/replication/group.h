@@ -55,6 +55,12 @@ struct group_options {
 	/* Send a message to a node, or drop it. The bytes of entries are in the journal. Borrows
 	 * the message. */
 	void (*send)(void *arg, uint64_t to, const struct core_message *message);
+	/* Entries that stay in the log when a snapshot covers them, for nodes that lack some. 0:
+	 * all. A node that lacks more gets the snapshot. */
+	uint64_t keep_entries;
+	/* Fetch a snapshot that the leader offers, give it to the journal, and call
+	 * group_end_install(). NULL: no snapshot can be fetched. Borrows the base. */
+	void (*install)(void *arg, uint64_t from, const struct core_base *base);
 	/* Run the operations of a committed record. Returns a negative value, with a sentence in
 	 * `ret_error`, if that is impossible: the node cannot go on. */
 	int (*apply)(void *arg, const struct record *record, struct buf *ret_error);
@@ -124,6 +130,10 @@ bool group_needs_rebuild(const struct group *g);
 /* The engine is new, and has all records up to `index`. */
 void group_rebuilt(struct group *g, uint64_t index);
 
+/* The fetching of options.install has ended. If the snapshot is complete, one of the next turns
+ * puts it in the place of the log, unless the log has caught up by itself. */
+void group_end_install(struct group *g, bool is_complete);
+
 /*
  * Members and roles
  */
@@ -146,6 +156,7 @@ struct group_info {
 	uint64_t elections; /* number of times that it became leader */
 	uint64_t replaced;  /* entries that another leader has replaced */
 	uint64_t rebuilds;  /* engines that were wrong */
+	uint64_t installs;  /* snapshots of other nodes that were put in force */
 	uint64_t dropped;   /* messages that did not fit in the inbox */
 };
 

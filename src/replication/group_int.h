@@ -5,6 +5,7 @@
  *	group_log.c	the commit log: operations of a turn, the end of a turn
  *	group_work.c	events for the core, and what it asks for
  *	group_engine.c	what the engine has, and what it is to get
+ *	group_base.c	snapshots: own ones, and those of other nodes
  *	group_fetch.c	entries for other nodes
  *	group_inbox.c	received messages
  */
@@ -33,6 +34,13 @@ struct group_engine {
 	bool is_wrong; /* it has run what is not in the log */
 };
 
+/* The snapshot that options.install fetches. */
+enum group_install {
+	GROUP_INSTALL_NONE, /* there is none, or it is on its way */
+	GROUP_INSTALL_COMPLETE,
+	GROUP_INSTALL_FAILED,
+};
+
 struct group {
 	struct commit_log log;
 	struct group_options options;
@@ -50,7 +58,8 @@ struct group {
 	uint64_t barrier;  /* index of the first entry of this leader; 0: not appended yet */
 	uint64_t reported; /* the durable index as the core knows it */
 	uint64_t commit;   /* what the core knows may be more, while the vote is not stored */
-	bool is_holding;   /* the vote is not stored: nothing else may happen */
+	enum group_install install;
+	bool is_holding; /* the vote is not stored: nothing else may happen */
 	bool is_ready;
 	bool has_ceased;  /* it was ready, and is not: the next turn says so */
 	bool has_written; /* the journal has something new */
@@ -88,6 +97,15 @@ void group_read_inbox(struct group *g);
 void group_take_news(struct group *g);
 /* This node may not accept changes any more. */
 void group_cease(struct group *g);
+
+/* ---- group_base.c ---- */
+
+/* Choose the entries that stay in the log. */
+void group_keep_entries(struct group *g);
+/* The journal may have made a snapshot. */
+void group_note_base(struct group *g);
+/* Deal with the end of a fetching. */
+void group_install_fetched(struct group *g);
 
 /* ---- group_engine.c ---- */
 

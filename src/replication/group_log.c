@@ -71,6 +71,7 @@ static void flush(struct commit_log *log, const struct commit_log_turn *turn)
 		core_set_time(g->core, g->now_ms);
 	group_submit(g);
 	group_read_inbox(g);
+	group_install_fetched(g);
 	if (!group_has_failed(g) && !g->is_holding) {
 		core_tick(g->core, g->now_ms);
 		group_work(g);

@@ -126,8 +126,11 @@ static void do_action(struct group *g, const struct core_action *action)
 		journal_note_commit(g->journal, g->commit);
 		break;
 	case CORE_INSTALL:
-		/* No log is shortened, so no node needs a snapshot of another. */
-		core_base_dropped(g->core);
+		if (g->options.install != NULL)
+			g->options.install(g->options.arg, action->install.from,
+					   action->install.base);
+		else
+			group_end_install(g, /* is_complete= */ false);
 		break;
 	case CORE_BROKEN:
 		group_fail(g, action->broken.why);
@@ -194,17 +197,6 @@ void group_read_inbox(struct group *g)
 	}
 }
 
-/* The journal may have made a snapshot, and dropped the entries that it covers. */
-static void note_base(struct group *g)
-{
-	uint64_t index = journal_get_base(g->journal).index;
-
-	if (index <= core_base(g->core)->index || g->is_holding || group_has_failed(g))
-		return;
-	core_base_made(g->core, index, journal_first_index(g->journal));
-	group_work(g);
-}
-
 void group_take_news(struct group *g)
 {
 	uint64_t durable;
@@ -217,7 +209,7 @@ void group_take_news(struct group *g)
 		g->is_holding = false;
 		group_work(g);
 	}
-	note_base(g);
+	group_note_base(g);
 	durable = journal_durable_index(g->journal);
 	if (g->is_holding || group_has_failed(g) || durable <= g->reported)
 		return;

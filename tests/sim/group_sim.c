@@ -34,9 +34,12 @@ struct node {
 	uint64_t id;
 	struct fixture f;
 	struct replay replay;
-	struct group *group; /* NULL: the machine is down */
-	int64_t up_us;	     /* when it starts again */
-	int64_t slow_us;     /* its turns do not run before this time */
+	struct group *group;   /* NULL: the machine is down */
+	int64_t up_us;	       /* when it starts again */
+	int64_t slow_us;       /* its turns do not run before this time */
+	uint64_t fetches_from; /* the node whose snapshot it fetches; 0: none */
+	struct core_base fetched;
+	int64_t fetched_us; /* when that has ended */
 	uint64_t starts;
 };
 
@@ -60,7 +63,7 @@ static struct {
 	uint64_t committed_last, acknowledged_last;
 	bool answers_early; /* a planted fault: replies leave before the commit */
 	struct {
-		uint64_t changes, elections, replaced, rebuilds, crashes, lost;
+		uint64_t changes, elections, replaced, rebuilds, installs, crashes, lost;
 	} count;
 } world;
 
@@ -204,6 +207,49 @@ static void record_changes(struct node *n)
 	databases_set_recorder(n->f.engines.databases, &recorder);
 }
 
+/* Fetches a snapshot, which takes some time. */
+static void install(void *arg, uint64_t from, const struct core_base *base)
+{
+	struct node *n = arg;
+
+	n->fetches_from = from;
+	n->fetched = *base;
+	n->fetched_us = world.us + pick(400000);
+}
+
+/* Copies the snapshot in pieces. Returns false if the other node does not have it any more. */
+static bool copy_base(struct node *n, struct node *from)
+{
+	struct journal_base_file file = { .fd = -1 };
+	uint64_t offset = 0;
+	char piece[1500];
+	bool is_there;
+
+	if (from->group == NULL || world.is_cut[from->id][n->id])
+		return false;
+	is_there = journal_open_base(from->f.journal, &file) == 0 &&
+		   file.index == n->fetched.index && file.term == n->fetched.term &&
+		   journal_begin_install(n->f.journal, file.size, file.salt, &offset) == 0;
+	while (is_there && offset < file.size) {
+		ssize_t len =
+			journal_read_base(from->f.journal, &file, piece, sizeof piece, offset);
+
+		is_there = len > 0 &&
+			   journal_install_piece(n->f.journal, str_make(piece, (size_t)len)) == 0;
+		offset += (uint64_t)len;
+	}
+	journal_close_base(from->f.journal, &file);
+	return is_there;
+}
+
+static void fetch_base(struct node *n)
+{
+	struct node *from = &world.nodes[n->fetches_from - 1];
+
+	n->fetches_from = 0;
+	group_end_install(n->group, copy_base(n, from));
+}
+
 static void begin_group(struct node *n)
 {
 	struct journal_identity identity = { .group = { 1 }, .node = n->id };
@@ -231,6 +277,8 @@ static void start(struct node *n)
 		.heartbeat_ms = 80,
 		.catch_up_ms = 5000,
 		.send = send,
+		.keep_entries = 1 + pick(20),
+		.install = install,
 		.apply = apply,
 		.arg = n,
 	};
@@ -255,10 +303,12 @@ static void crash(struct node *n)
 	world.count.replaced += info.replaced;
 	world.count.rebuilds += info.rebuilds;
 	world.count.crashes++;
+	world.count.installs += info.installs;
 	group_close(n->group);
 	n->group = NULL;
+	n->fetches_from = 0;
 	fixture_kill(&n->f, ways[pick(4)], &world.rng);
-	n->up_us = world.us + pick(1500000);
+	n->up_us = world.us + pick(pick(4) == 0 ? 5000000 : 1000000);
 }
 
 static uint64_t sum_of(struct qless_str payload)
@@ -308,7 +358,8 @@ static void acknowledge(struct node *n, uint64_t last)
 
 static void check_all_entries(struct node *n)
 {
-	for (uint64_t index = 1; index <= world.committed_last; index++) {
+	for (uint64_t index = journal_first_index(n->f.journal); index <= world.committed_last;
+	     index++) {
 		struct entry entry = read_entry(n, index);
 
 		TEST_ASSERT_EQUAL_UINT64_MESSAGE(world.committed[index].term, entry.term, where());
@@ -320,21 +371,17 @@ static void check_all_entries(struct node *n)
 static void rebuild(struct node *n)
 {
 	struct recovery_target target = fixture_target(&n->f);
-	struct recovery_limit limit = RECOVERY_NO_LIMIT;
-	struct recovery r;
 	struct group_info info;
+	uint64_t index;
 	int rc;
 
 	group_get_info(n->group, &info);
-	limit.sequence = info.commit < info.durable ? info.commit : info.durable;
-	limit.is_committed = true;
+	index = info.commit < info.durable ? info.commit : info.durable;
 	engines_done(&n->f.engines);
 	engines_init(&n->f.engines, FIXTURE_DBS, 1);
-	rc = recovery_run(&r, &n->f.disk.io, "data", &limit, &target, &n->f.error);
+	rc = journal_load_state(n->f.journal, index, &target, &n->f.error);
 	TEST_ASSERT_EQUAL_INT_MESSAGE(0, rc, buf_cstr(&n->f.error));
-	TEST_ASSERT_EQUAL_UINT64_MESSAGE(limit.sequence, r.last_sequence, where());
-	group_rebuilt(n->group, r.last_sequence);
-	recovery_done(&r);
+	group_rebuilt(n->group, index);
 	record_changes(n);
 }
 
@@ -351,6 +398,8 @@ static void turn(struct node *n)
 
 	if (was_healthy && !world.is_quiet && pick(3) == 0)
 		run_commands(n);
+	if (n->fetches_from != 0 && world.us >= n->fetched_us)
+		fetch_base(n);
 	n->f.us = world.us;
 	commit_log_flush(log,
 			 &(struct commit_log_turn){ .mono_us = world.us, .wall_us = world.us });
@@ -405,6 +454,9 @@ static void make_trouble(void)
 		n->slow_us = world.us + pick(900000);
 		break;
 	case 9:
+	case 10:
+	case 11:
+	case 12:
 		if (n->group != NULL)
 			commit_log_snapshot(group_log(n->group));
 		break;
@@ -465,6 +517,7 @@ static void check_end(void)
 		world.count.elections += info.elections;
 		world.count.replaced += info.replaced;
 		world.count.rebuilds += info.rebuilds;
+		world.count.installs += info.installs;
 	}
 	TEST_ASSERT_EQUAL_INT_MESSAGE(1, leaders, where());
 	free(first);
@@ -499,7 +552,7 @@ static uint64_t run(unsigned long long seed)
 
 		*n = (struct node){ .id = (uint64_t)i + 1 };
 		fixture_init(&n->f);
-		n->f.options.segment_bytes = 20000;
+		n->f.options.segment_bytes = 5000;
 		fixture_rebuild(&n->f);
 		start(n);
 	}
@@ -533,10 +586,10 @@ static void nothing_acknowledged_is_lost_and_states_are_equal(void)
 	for (unsigned long long seed = first_seed; seed < first_seed + seed_count; seed++)
 		TEST_ASSERT_EQUAL_UINT64_MESSAGE(0, run(seed), where());
 	printf("%llu seeds: %" PRIu64 " changes, %" PRIu64 " elections, %" PRIu64
-	       " entries replaced, %" PRIu64 " engines rebuilt, %" PRIu64 " crashes, %" PRIu64
-	       " messages lost\n",
+	       " entries replaced, %" PRIu64 " engines rebuilt, %" PRIu64
+	       " snapshots installed, %" PRIu64 " crashes, %" PRIu64 " messages lost\n",
 	       seed_count, world.count.changes, world.count.elections, world.count.replaced,
-	       world.count.rebuilds, world.count.crashes, world.count.lost);
+	       world.count.rebuilds, world.count.installs, world.count.crashes, world.count.lost);
 	/* The trouble was worth its name. */
 	TEST_ASSERT_TRUE(world.count.changes > 0);
 	TEST_ASSERT_TRUE(world.count.elections > 0);
@@ -544,6 +597,7 @@ static void nothing_acknowledged_is_lost_and_states_are_equal(void)
 	if (seed_count >= SEEDS) {
 		TEST_ASSERT_TRUE(world.count.replaced > 0);
 		TEST_ASSERT_TRUE(world.count.rebuilds > 0);
+		TEST_ASSERT_TRUE(world.count.installs > 0);
 	}
 }
 
