@@ -31,6 +31,8 @@ struct core *core_create(const struct core_options *options, const struct core_s
 		core->base = *start->base;
 		core->told_commit = core->base.index;
 	}
+	if (core->told_commit < start->commit)
+		core->told_commit = start->commit;
 	core->first = start->first_index != 0 ? start->first_index : core->base.index + 1;
 	core->last = core->first - 1;
 	return core;
@@ -58,7 +60,8 @@ void core_load(struct core *core, const struct core_head *head)
 
 void core_start(struct core *core, int64_t now_ms)
 {
-	assert(!core->is_started && core->last >= core->base.index);
+	assert(!core->is_started && core->last >= core->base.index &&
+	       core->last >= core->told_commit);
 	core_set_time(core, now_ms);
 	core->is_started = true;
 	core_begin(core, core->told_term, core->told_vote);
@@ -145,6 +148,7 @@ void core_begin(struct core *core, uint64_t term, uint64_t vote)
 	}
 	core_step(core, &event);
 	free_encoded(core);
+	core_settle_lists(core, core->base.index);
 }
 
 void core_end(struct core *core)

@@ -111,6 +111,9 @@ struct core_start {
 	uint64_t term;
 	uint64_t vote;
 	const struct core_base *base; /* NULL: none */
+	/* Entries up to this index were committed before the start, so CORE_COMMIT begins after it.
+	 * 0: those in the snapshot. */
+	uint64_t commit;
 	/* The index of the first core_load(): at most base->index + 1, because the log may keep
 	 * older entries for followers. 0: base->index + 1, or 1 without a snapshot. */
 	uint64_t first_index;

@@ -270,6 +270,19 @@ void core_send(struct core *core, const struct raft_message *from)
 
 /* ---- commits ---- */
 
+void core_settle_lists(struct core *core, uint64_t from)
+{
+	for (size_t i = 0; i < core->list_count && core->lists[i].index <= core->told_commit; i++) {
+		struct raft_event event = { .type = RAFT_CONFIGURATION };
+
+		if (core->lists[i].index <= from)
+			continue;
+		event.configuration.index = core->lists[i].index;
+		event.configuration.conf = core_configuration(core->lists[i].members);
+		core_step(core, &event);
+	}
+}
+
 static void tell_commit(struct core *core)
 {
 	uint64_t before = core->told_commit;
@@ -279,15 +292,7 @@ static void tell_commit(struct core *core)
 		return;
 	core->told_commit = commit;
 	core_queue(core, CORE_COMMIT)->action.commit.index = commit;
-	for (size_t i = 0; i < core->list_count && core->lists[i].index <= commit; i++) {
-		struct raft_event event = { .type = RAFT_CONFIGURATION };
-
-		if (core->lists[i].index <= before)
-			continue;
-		event.configuration.index = core->lists[i].index;
-		event.configuration.conf = core_configuration(core->lists[i].members);
-		core_step(core, &event);
-	}
+	core_settle_lists(core, before);
 }
 
 static void break_down(struct core *core, int error)
@@ -348,6 +353,10 @@ bool core_step(struct core *core, struct raft_event *event)
 		return false;
 	}
 	keep_leader(core);
+	/* At the start, the library knows only of entries in the snapshot that they are committed.
+	 */
+	if (core->raft.commit_index < core->told_commit)
+		core->raft.commit_index = core->told_commit;
 	core_tell_state(core);
 	if (error != 0) {
 		core->given = NULL;

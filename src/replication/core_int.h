@@ -122,6 +122,8 @@ bool core_step(struct core *core, struct raft_event *event);
 void core_tell_state(struct core *core);
 struct core_queued *core_queue(struct core *core, enum core_action_kind kind);
 void core_drop_actions(struct core *core);
+/* Tell the library that lists of members in committed entries after `from` are committed. */
+void core_settle_lists(struct core *core, uint64_t from);
 void core_send(struct core *core, const struct raft_message *message);
 /* End the process if a call of the library has failed: only memory can be missing. */
 void core_must(int error);

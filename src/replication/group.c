@@ -93,6 +93,7 @@ static int load(struct group *g, struct buf *ret_error)
 			      &(struct core_start){ .term = vote.term,
 						    .vote = vote.node,
 						    .base = base.index != 0 ? &base : NULL,
+						    .commit = journal_get_commit(g->journal),
 						    .first_index = first });
 	for (index = first; index <= journal_last_index(g->journal); index++) {
 		if (load_entry(g, index, ret_error) < 0)

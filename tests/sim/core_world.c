@@ -232,13 +232,19 @@ static void start(struct world *w, struct world_node *n)
 		.catch_up_ms = 3000,
 		.inflight_entries = 32 + (unsigned)world_below(w, 200),
 	};
-	struct core_start start = { disk->term, disk->vote, &disk->base, disk->first };
+	struct core_start start = { .term = disk->term,
+				    .vote = disk->vote,
+				    .base = &disk->base,
+				    .first_index = disk->first };
 
-	n->core = core_create(&options, &start);
 	n->last = disk->last;
 	n->commit = disk->base.index;
+	/* A mark in the log may say what was committed. */
+	if (world_below(w, 2) == 0 && n->marked >= n->commit && n->marked <= disk->last)
+		n->commit = start.commit = n->marked;
 	n->role = CORE_FOLLOWER;
 	n->stand_at = 0;
+	n->core = core_create(&options, &start);
 	for (uint64_t i = disk->first; i <= disk->last; i++) {
 		struct core_head head = { .term = disk->entry[i].term,
 					  .kind = disk->entry[i].kind };
@@ -260,6 +266,7 @@ static void crash(struct world *w, struct world_node *n)
 	w->counts.crashes++;
 	core_free(n->core);
 	n->core = NULL;
+	n->marked = disk_durable(n) < n->commit ? disk_durable(n) : n->commit;
 	n->role = CORE_FOLLOWER;
 	n->paused_until = 0;
 	n->up_at = w->now + 1 + (int64_t)world_below(w, n->crash_at != 0 ? 50 : 1500);

@@ -75,6 +75,7 @@ struct world_node {
 
 	enum core_role role;
 	uint64_t commit;  /* all up to here is applied */
+	uint64_t marked;  /* the commit index that a mark in the log has after a crash */
 	int64_t stand_at; /* it may stand from then on; 0: it may */
 
 	uint64_t fetch_from; /* a snapshot is being fetched; 0: none */

@@ -267,6 +267,36 @@ static void a_node_begins_with_what_is_on_its_disk(void)
 	TEST_ASSERT_EQUAL_UINT64(8, g.node[1].commit);
 }
 
+static void a_node_goes_on_from_what_was_committed(void)
+{
+	struct core_options options = { .id = 1,
+					.election_ms = ELECTION_MS,
+					.heartbeat_ms = HEARTBEAT_MS };
+	struct core_start start = { .term = 1, .commit = 3 };
+	struct members members = node_members(2, 0);
+	struct core_head list = { .term = 1, .kind = CORE_MEMBERS, .members = &members };
+	struct core_head operations = { .term = 1, .kind = CORE_OPERATIONS };
+	struct core_action action;
+	struct core_base base;
+	struct core *core = core_create(&options, &start);
+
+	nodes_init(&g, 3, 0);
+	core_load(core, &list);
+	core_load(core, &operations);
+	TEST_ASSERT_TRUE(members_set(&members, 3, "n3:1", false));
+	core_load(core, &list);
+	core_load(core, &operations);
+	core_start(core, 1000);
+	TEST_ASSERT_EQUAL_UINT64(3, core_commit(core));
+	TEST_ASSERT_TRUE(core_base_at(core, 3, &base));
+	TEST_ASSERT_EQUAL_UINT64(3, base.members_index);
+	TEST_ASSERT_FALSE(core_base_at(core, 4, &base));
+	core_base_made(core, 3, 4);
+	while (core_next(core, &action))
+		TEST_ASSERT_NOT_EQUAL_INT(CORE_COMMIT, action.kind);
+	core_free(core);
+}
+
 /* ---- snapshots ---- */
 
 /* Make a base of all committed entries, and keep the log from `first` on. */
@@ -695,6 +725,7 @@ int main(int argc, char **argv)
 	RUN(a_follower_that_was_away_gets_what_it_missed);
 	RUN(entries_that_nobody_else_has_are_cut_off);
 	RUN(a_node_begins_with_what_is_on_its_disk);
+	RUN(a_node_goes_on_from_what_was_committed);
 	RUN(a_base_says_the_members_of_its_time);
 	RUN(a_node_far_behind_is_offered_a_base);
 	RUN(an_older_base_than_the_leaders_serves_as_well);
