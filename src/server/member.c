@@ -104,7 +104,11 @@ static void send_message(void *arg, uint64_t to, const struct core_message *mess
 {
 	struct membership *m = arg;
 
-	if (m->nodes != NULL && message->kind != CORE_BASE_OFFER)
+	if (m->nodes == NULL)
+		return;
+	if (message->kind == CORE_BASE_OFFER)
+		member_offer_base(m, to, message);
+	else
 		nodes_send(m->nodes, to, message);
 }
 
@@ -302,6 +306,18 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	server_read_clock(m->server);
 }
 
+/* Nodes that begin together have the same log. */
+static bool may_begin(const struct server *s, const struct members *members, struct buf *ret_error)
+{
+	if (members->count == 1 || s->persist->log->last == 0)
+		return true;
+	buf_printf(ret_error,
+		   "a group begins with several members only without jobs: the log in "
+		   "%s is not empty",
+		   s->config->dir);
+	return false;
+}
+
 static int begin_group(struct server *s, const struct member_birth *birth, struct buf *ret_error)
 {
 	struct journal_identity identity = { .node = (uint64_t)s->config->replication_id };
@@ -309,7 +325,8 @@ static int begin_group(struct server *s, const struct member_birth *birth, struc
 	struct members members;
 	int rc = -1;
 
-	if (member_parse_birth(s->config, birth, &identity, &members, ret_error)) {
+	if (member_parse_birth(s->config, birth, &identity, &members, ret_error) &&
+	    may_begin(s, &members, ret_error)) {
 		members_encode(&members, &bytes);
 		rc = journal_begin_group(s->persist->journal, &identity, buf_str(&bytes),
 					 ret_error);
@@ -336,6 +353,10 @@ static int open_nodes(struct membership *m, const struct journal_identity *ident
 			.fetch = fetch,
 			.fetch_piece = fetch_piece,
 			.admit = admit,
+			.base_offered = member_base_offered,
+			.base_read = member_read_base,
+			.base_piece = member_base_piece,
+			.base_ended = member_base_ended,
 			.arg = m,
 		},
 	};
@@ -361,6 +382,7 @@ int member_begin(struct server *s, const struct member_birth *birth, int64_t new
 		.heartbeat_ms = (unsigned)config->replication_election_timeout_ms / 5,
 		.catch_up_ms = 60000,
 		.send = send_message,
+		.install = member_install,
 		.apply = apply_record,
 	};
 	char address[MEMBERS_ADDRESS_SIZE];
@@ -385,6 +407,7 @@ int member_begin(struct server *s, const struct member_birth *birth, int64_t new
 	m = s->member = mem_zalloc(sizeof *m);
 	m->server = s;
 	m->newest_us = newest_us;
+	m->base.fd = -1;
 	m->timer = evtimer_new(s->base, on_timer, m);
 	replay_init(&m->replay, s->env.databases, apply_operation, m);
 	member_own_address(config, address);
@@ -411,6 +434,7 @@ void member_done(struct server *s)
 		return;
 	nodes_free(m->nodes);
 	tls_free(m->tls);
+	member_close_base(m);
 	if (s->persist != NULL && m->group != NULL)
 		s->persist->log = journal_log(s->persist->journal);
 	group_close(m->group);

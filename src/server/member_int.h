@@ -2,6 +2,7 @@
  * Shared by the files of the member. No other file includes this.
  *
  *	member.c	the node on the event loop
+ *	member_base.c	snapshots that nodes fetch from each other
  *	member_words.c	the words about itself, and about its birth
  */
 #ifndef SERVER_MEMBER_INT_H
@@ -22,7 +23,9 @@ struct membership {
 	int64_t tls_warned_us; /* when its expiry was last checked; monotonic */
 	struct event *timer;   /* when the group needs a turn */
 	struct replay replay;
-	struct members members; /* as the nodes know them */
+	struct members members;	       /* as the nodes know them */
+	struct journal_base_file base; /* the snapshot that was offered to others */
+	struct frame_base offered;     /* and the one that the leader has offered */
 	int64_t newest_us; /* the newest time in the log that came from the clock of a leader */
 	int64_t leader_ahead_us; /* by which the clock of the leader is ahead of the own */
 	bool leads;
@@ -30,6 +33,21 @@ struct membership {
 	bool has_given_up;
 	char refusal[400];
 };
+
+/* ---- member_base.c ---- */
+
+void member_offer_base(struct membership *m, uint64_t to, const struct core_message *message);
+void member_close_base(struct membership *m);
+void member_install(void *arg, uint64_t from, const struct core_base *base);
+/* For struct nodes_ops. */
+enum nodes_fetched member_read_base(void *arg, const struct frame_base *base, uint64_t offset,
+				    size_t max, struct buf *out);
+void member_base_offered(void *arg, uint64_t from, const struct core_message *message,
+			 const struct frame_base *base);
+bool member_base_piece(void *arg, uint64_t offset, struct qless_str bytes);
+void member_base_ended(void *arg, enum nodes_base_end end);
+
+/* ---- member_words.c ---- */
 
 /* Where other nodes reach this one. */
 void member_own_address(const struct config *config, char to[MEMBERS_ADDRESS_SIZE]);

@@ -158,6 +158,7 @@ void member_append_info(const struct server *s, struct buf *out)
 	buf_printf(out, "group_applied:%" PRIu64 "\r\n", info.engine);
 	buf_printf(out, "group_elections:%" PRIu64 "\r\n", info.elections);
 	buf_printf(out, "group_rebuilds:%" PRIu64 "\r\n", info.rebuilds);
+	buf_printf(out, "group_installs:%" PRIu64 "\r\n", info.installs);
 	for (unsigned i = 0; i < members->count; i++) {
 		buf_printf(out,
 			   "group_member%u:id=%" PRIu64 ",address=%s,voter=%d,match=%" PRIu64

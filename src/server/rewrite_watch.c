@@ -146,7 +146,9 @@ void rewrite_watch_tick(struct server *s)
 	if (!persist_is_loaded(s))
 		return;
 	w = &p->rewrites;
-	if (journal_is_rewriting(p->journal) || p->state != COMMIT_LOG_HEALTHY ||
+	/* A node of a group that follows makes snapshots, too. */
+	if (journal_is_rewriting(p->journal) ||
+	    journal_log(p->journal)->state != COMMIT_LOG_HEALTHY ||
 	    (w->delay_us != 0 && s->clocks.mono_us < w->after_us) ||
 	    !journal_is_overgrown(p->journal, (unsigned)config->auto_rewrite_percentage,
 				  config->auto_rewrite_min_bytes))
