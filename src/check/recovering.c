@@ -226,9 +226,13 @@ static int read_whole(const struct recovering_options *o, struct whole *whole,
 		      uint64_t *ret_sequence, struct buf *error)
 {
 	struct recovery_target target = whole_target(whole);
+	struct recovery_limit limit = o->limit;
 	struct recovery r;
-	int rc = recovery_run(&r, &journal_io_system, o->dir, &o->limit, &target, error);
+	int rc;
 
+	/* The last entries of a group's node may have been acknowledged. */
+	limit.is_committed = true;
+	rc = recovery_run(&r, &journal_io_system, o->dir, &limit, &target, error);
 	if (rc == 0 && !r.limited)
 		rc = sweep_check(&journal_io_system, o->dir, &r, error);
 	if (rc == 0 && r.cut_bytes > 0)

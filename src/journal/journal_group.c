@@ -49,15 +49,26 @@ static void become_group(struct journal *j)
 	j->options.sync = JOURNAL_SYNC_ALWAYS;
 }
 
+/* A rescue does without the vote of the group that is lost. */
+static int read_vote(struct journal *j, struct vote *ret_vote, struct buf *ret_error)
+{
+	int rc = vote_read(ret_vote, j->io, j->options.dir, ret_error);
+
+	if (!j->options.rescue || (rc != -ENOENT && rc != -EBADMSG))
+		return rc;
+	buf_clear(ret_error);
+	return 0;
+}
+
 int group_log_open(struct journal *j, const unsigned char group[JOURNAL_GROUP_ID_BYTES],
 		   struct log_index *index, uint64_t commit, struct buf *ret_error)
 {
 	struct vote vote;
-	int rc = vote_read(&vote, j->io, j->options.dir, ret_error);
+	int rc = read_vote(j, &vote, ret_error);
 
 	if (rc < 0)
 		return rc;
-	if (memcmp(vote.identity.group, group, JOURNAL_GROUP_ID_BYTES) != 0) {
+	if (!j->options.rescue && memcmp(vote.identity.group, group, JOURNAL_GROUP_ID_BYTES) != 0) {
 		buf_printf(ret_error,
 			   "vote-1 and vote-2 in %s belong to another group than the manifest",
 			   j->options.dir);
@@ -84,10 +95,9 @@ int group_log_open(struct journal *j, const unsigned char group[JOURNAL_GROUP_ID
 /* ---- beginning ---- */
 
 /* Write the state of the owner as the snapshot that the group begins with. */
-static int write_base(struct journal *j, struct qless_str members, uint64_t number,
+static int write_base(struct journal *j, const struct record_group *head, uint64_t number,
 		      uint64_t *ret_bytes)
 {
-	struct record_group head = { FIRST_TERM, j->log.last, members };
 	struct base_options options = {
 		.io = j->io,
 		.dir = j->options.dir,
@@ -95,7 +105,7 @@ static int write_base(struct journal *j, struct qless_str members, uint64_t numb
 		.sequence = j->log.last,
 		.salt = entropy_u64(),
 		.wall_us = j->schedule.wall_us,
-		.group = &head,
+		.group = head,
 	};
 	struct base_writer w;
 
@@ -147,9 +157,9 @@ static int append_members(struct journal *j, struct qless_str members)
 }
 
 /* From here on the journal has a group in memory. The directory has it with the new manifest. */
-static int begin_files(struct journal *j, struct qless_str members)
+static int begin_files(struct journal *j, uint64_t term, struct qless_str members)
 {
-	struct record_group head = { FIRST_TERM, j->log.last, members };
+	struct record_group head = { term, j->log.last, members };
 	struct manifest fresh = { .has_group = true };
 	uint64_t base_bytes = 0;
 	bool is_unclear;
@@ -159,8 +169,10 @@ static int begin_files(struct journal *j, struct qless_str members)
 	if (j->log.last > 0) {
 		fresh.base = j->files.next_number++;
 		fresh.base_sequence = j->log.last;
-		rc = write_base(j, members, fresh.base, &base_bytes);
+		rc = write_base(j, &head, fresh.base, &base_bytes);
 		log_index_set_base(&j->group->index, j->log.last, &head);
+		log_index_restart(&j->group->index);
+		entry_cache_cut(&j->group->cache, 0);
 	}
 	if (rc == 0)
 		rc = group_begin_log(j, &fresh, j->log.last, &is_unclear);
@@ -206,12 +218,41 @@ int journal_begin_group(struct journal *j, const struct journal_identity *identi
 		bool is_empty = j->log.last == 0;
 
 		j->group = new_group(&vote);
-		rc = begin_files(j, members);
+		rc = begin_files(j, FIRST_TERM, members);
 		if (rc == 0 && is_empty && members.len > 0)
 			rc = append_members(j, members);
 	}
 	if (rc < 0)
 		buf_printf(ret_error, "cannot begin a group in the directory %s: %s",
+			   j->options.dir, strerror(-rc));
+	return rc;
+}
+
+int journal_rescue_group(struct journal *j, const struct journal_identity *identity,
+			 struct qless_str members, struct buf *ret_error)
+{
+	struct group_log *g = j->group;
+	uint64_t term = max_u64(FIRST_TERM, terms_at(&g->index.terms, j->log.last));
+	struct vote vote = {
+		.identity = *identity,
+		.content = { .term = max_u64(term, g->vote.content.term) + 1 },
+		.counter = g->vote.counter + 1,
+	};
+	int rc = j->log.last > 0 ? 0 : -ENODATA;
+
+	assert(j->options.rescue && identity->node > 0 && members.len > 0);
+	assert(journal_is_idle(j) && backlog_bytes(&j->backlog) == 0);
+	term = max_u64(term, g->index.base.index == j->log.last ? g->index.base.term : 0);
+	journal_read_clocks(j);
+	if (rc == 0)
+		rc = vote_write(&vote, j->io, j->options.dir);
+	if (rc == 0) {
+		g->vote = vote;
+		g->stored_counter = vote.counter;
+		rc = begin_files(j, term, members);
+	}
+	if (rc < 0)
+		buf_printf(ret_error, "cannot rescue the group in the directory %s: %s",
 			   j->options.dir, strerror(-rc));
 	return rc;
 }

@@ -59,6 +59,13 @@ struct journal_base {
 int journal_begin_group(struct journal *j, const struct journal_identity *identity,
 			struct qless_str members, struct buf *ret_error);
 
+/* Make the log of a group the log of another one, in which this node is the only member, right
+ * after journal_recover() with the option `rescue`. All entries become a snapshot with these
+ * members. Waits for the disk. Returns 0, or a negative errno with a line in `ret_error`. After a
+ * failure or a crash it can be repeated. */
+int journal_rescue_group(struct journal *j, const struct journal_identity *identity,
+			 struct qless_str members, struct buf *ret_error);
+
 /* Returns whether the recovered directory belongs to a group. */
 bool journal_has_group(const struct journal *j);
 const struct journal_identity *journal_get_identity(const struct journal *j);

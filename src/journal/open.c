@@ -305,13 +305,14 @@ static int continue_log(struct journal *j, const struct recovery *r, struct buf 
 static int recover(struct journal *j, const struct recovery_target *target,
 		   struct recovery *ret_recovery, struct buf *ret_error)
 {
-	static const struct recovery_limit all = RECOVERY_NO_LIMIT_INIT;
+	struct recovery_limit all = RECOVERY_NO_LIMIT;
 	struct recovery_target indexed = *target;
 	struct log_index index;
 	int rc;
 
 	log_index_init(&index);
 	indexed.index = &index;
+	all.is_committed = j->options.rescue;
 	rc = recovery_run(ret_recovery, j->io, j->options.dir, &all, &indexed, ret_error);
 	if (rc == 0 && ret_recovery->manifest.has_group)
 		rc = group_log_open(j, ret_recovery->manifest.group, &index,

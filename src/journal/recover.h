@@ -49,15 +49,12 @@ struct recovery_target {
 struct recovery_limit {
 	uint64_t sequence; /* the last record to apply; UINT64_MAX: all */
 	int64_t wall_us;   /* apply no record written later, to about a second; INT64_MAX: all */
-	/* The entries of a group up to `sequence` are committed, even if no mark says so yet. */
+	/* The entries of a group up to `sequence` are committed, even if no mark says so yet.
+	 * UINT64_MAX: all that are there. */
 	bool is_committed;
 };
 
-#define RECOVERY_NO_LIMIT_INIT               \
-	{                                    \
-		UINT64_MAX, INT64_MAX, false \
-	}
-#define RECOVERY_NO_LIMIT ((struct recovery_limit)RECOVERY_NO_LIMIT_INIT)
+#define RECOVERY_NO_LIMIT ((struct recovery_limit){ UINT64_MAX, INT64_MAX, false })
 
 /* Parse a limit: a sequence number, @seconds since 1970, or a time such as 2026-11-18T14:00:00
  * (UTC). Returns false, and changes nothing, if the text is none of them. */

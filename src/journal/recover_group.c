@@ -61,7 +61,7 @@ int recovery_survey_group(struct recovery_job *job)
 	/* The commit index never decreases, so the last segment with a mark has the highest one. */
 	for (size_t i = m->log_count; i > 0 && rc == 0 && commit == 0; i--)
 		rc = find_commit(job, m->logs[i - 1], &commit);
-	job->commit = max_u64(commit, m->base_sequence);
+	job->commit = job->proved = max_u64(commit, m->base_sequence);
 	if (job->limit->is_committed)
 		job->commit = max_u64(job->commit, job->limit->sequence);
 	return rc;

@@ -28,6 +28,7 @@ struct recovery_job {
 	/* ---- a group ---- */
 	uint64_t *bounds; /* records of the i-th segment from bounds[i] on are replaced */
 	uint64_t commit;  /* entries after this one are not applied */
+	uint64_t proved;  /* marks or the snapshot say that this one is committed */
 	uint64_t marked;  /* the highest commit index in the marks so far */
 	uint64_t term;	  /* of the entries that follow in this segment; 0: not known yet */
 };

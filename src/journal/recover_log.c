@@ -335,10 +335,10 @@ int recovery_replay_logs(struct recovery_job *job)
 					 "the log in %s ends with sequence %" PRIu64
 					 ", but its snapshot goes up to %" PRIu64,
 					 job->dir, expected - 1, r->last_sequence);
-	if (expected <= job->commit && !r->limited)
+	if (expected <= job->proved && !r->limited)
 		return recovery_complain(job, -EBADMSG,
 					 "the log in %s ends with sequence %" PRIu64
 					 ", but it was committed up to %" PRIu64,
-					 job->dir, expected - 1, job->commit);
+					 job->dir, expected - 1, job->proved);
 	return 0;
 }

@@ -86,6 +86,8 @@ int vote_read(struct vote *ret_vote, const struct journal_io *io, const char *di
 	struct vote vote;
 	int result = -ENOENT, rc;
 
+	*ret_vote = (struct vote){ .counter = 0 };
+
 	for (size_t i = 0; i < NAME_COUNT; i++) {
 		journal_path(path, dir, names[i]);
 		rc = read_one(&vote, io, path);

@@ -36,8 +36,9 @@ void vote_encode(const struct vote *vote, unsigned char to[VOTE_BYTES]);
 /* Decode the bytes of a file. Returns false if they are no vote. */
 bool vote_decode(const unsigned char *from, size_t len, struct vote *ret_vote);
 
-/* Read the vote of a directory. -ENOENT if neither file is there, -EBADMSG if neither is whole or
- * they belong to different nodes, or another negative errno. On failure `ret_error` gets a line. */
+/* Read the vote of a directory, which is all zeros after a failure. -ENOENT if neither file is
+ * there, -EBADMSG if neither is whole or they belong to different nodes, or another negative errno.
+ * On failure `ret_error` gets a line. */
 int vote_read(struct vote *ret_vote, const struct journal_io *io, const char *dir,
 	      struct buf *ret_error);
 /* Write both files and sync them. Makes the files if they are not there. 0 or a negative errno. */

@@ -78,6 +78,7 @@ static void write_log(void)
 	fixture_finish(&f);
 }
 
+/* Run qlessd-check on the directory. Returns its exit status. */
 static int check(const char *options)
 {
 	char command[COMMAND_MAX];
@@ -137,11 +138,29 @@ static void damage_of_the_log_is_not_cut_off(void)
 	expect_output("which may rely on what would be cut off");
 }
 
+/* Clients may have been told of entries that no mark calls committed yet. */
+static void a_new_log_has_all_entries_of_the_node(void)
+{
+	char options[100];
+	struct tempdir fresh;
+
+	write_log();
+	for (int i = 0; i < 2; i++) {
+		tempdir_init(&fresh);
+		snprintf(options, sizeof options, "--recover-into %s%s", fresh.path,
+			 i == 0 ? "" : " --skip-damaged");
+		TEST_ASSERT_EQUAL_INT_MESSAGE(0, check(options), output);
+		expect_output("recovered up to sequence 43 into ");
+		tempdir_done(&fresh);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(the_group_and_the_vote_are_printed);
 	RUN(all_kinds_of_records_are_printed);
 	RUN(damage_of_the_log_is_not_cut_off);
+	RUN(a_new_log_has_all_entries_of_the_node);
 	return UNIT_RESULT();
 }

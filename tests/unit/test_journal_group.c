@@ -604,6 +604,93 @@ static void wrong_terms_are_noticed(void)
 	}
 }
 
+/* ---- a rescue ---- */
+
+static const struct journal_identity new_identity = { "the rescued one.", 7 };
+
+static void rescue(void)
+{
+	t.options.rescue = true;
+	group_must_open(&t);
+	TEST_ASSERT_EQUAL_INT_MESSAGE(
+		0, journal_rescue_group(t.journal, &new_identity, STR("only me"), &t.error),
+		buf_cstr(&t.error));
+}
+
+/* Nothing says of the last entries that they are committed, but their clients may know. */
+static void a_rescue_uses_all_entries_of_the_node(void)
+{
+	group_must_begin(&t);
+	append(10);
+	TEST_ASSERT_EQUAL_INT(0, group_replace(&t, 8));
+	t.term = 6;
+	append(10);
+	group_vote(&t, (struct journal_vote){ 9, 3 });
+	group_settle(&t);
+	group_kill(&t, DISK_KEEP_SYNCED, &rng);
+	rescue();
+	for (int i = 0; i < 2; i++) {
+		group_expect_state(&t, &t.model, 17, "rescued");
+		TEST_ASSERT_EQUAL_UINT64(17, journal_get_commit(t.journal));
+		TEST_ASSERT_EQUAL_UINT64(17, journal_get_base(t.journal).index);
+		TEST_ASSERT_EQUAL_UINT64(6, journal_get_base(t.journal).term);
+		TEST_ASSERT_EQUAL_UINT64(17, journal_get_base(t.journal).members_index);
+		ASSERT_STR("only me", journal_get_base(t.journal).members);
+		TEST_ASSERT_EQUAL_MEMORY(new_identity.group, journal_get_identity(t.journal)->group,
+					 JOURNAL_GROUP_ID_BYTES);
+		TEST_ASSERT_EQUAL_UINT64(7, journal_get_identity(t.journal)->node);
+		/* Another vote in the old term would be a second one. */
+		TEST_ASSERT_EQUAL_UINT64(10, journal_get_vote(t.journal).term);
+		TEST_ASSERT_EQUAL_UINT64(0, journal_get_vote(t.journal).node);
+		group_kill(&t, DISK_KEEP_SYNCED, &rng);
+		t.options.rescue = false;
+		group_must_open(&t);
+	}
+	t.term = 10;
+	append(5);
+	TEST_ASSERT_EQUAL_UINT64(22, journal_last_index(t.journal));
+}
+
+static void a_rescue_does_without_a_vote(void)
+{
+	group_must_begin(&t);
+	append(3);
+	group_kill(&t, DISK_KEEP_SYNCED, &rng);
+	disk_remove(&t.disk, "vote-1");
+	disk_remove(&t.disk, "vote-2");
+	rescue();
+	group_expect_state(&t, &t.model, 4, "rescued");
+	TEST_ASSERT_EQUAL_UINT64(2, journal_get_vote(t.journal).term);
+}
+
+static void a_rescue_can_be_repeated_after_a_crash_at_each_call(void)
+{
+	for (unsigned at = 0;; at++) {
+		bool stopped;
+
+		group_must_begin(&t);
+		append(6);
+		group_kill(&t, DISK_KEEP_SYNCED, &rng);
+		t.options.rescue = true;
+		disk_stop(&t.disk, DISK_CHANGES, at);
+		if (group_open(&t) == 0)
+			journal_rescue_group(t.journal, &new_identity, STR("only me"), &t.error);
+		stopped = t.disk.dead;
+		group_kill(&t, DISK_KEEP_SOME, &rng);
+		rescue();
+		group_expect_state(&t, &t.model, 7, "rescued");
+		TEST_ASSERT_EQUAL_UINT64(7, journal_get_base(t.journal).index);
+		group_kill(&t, DISK_KEEP_SYNCED, &rng);
+		t.options.rescue = false;
+		group_must_open(&t);
+		group_expect_state(&t, &t.model, 7, "after a crash");
+		group_done(&t);
+		group_init(&t);
+		if (!stopped)
+			break;
+	}
+}
+
 /* ---- the vote ---- */
 
 static void a_vote_is_stored_by_one_of_the_next_flushes(void)
@@ -913,6 +1000,9 @@ int main(int argc, char **argv)
 	RUN(the_log_of_a_group_is_not_cut_where_it_is_damaged);
 	RUN(damage_is_noticed_in_replaced_entries_too);
 	RUN(wrong_terms_are_noticed);
+	RUN(a_rescue_uses_all_entries_of_the_node);
+	RUN(a_rescue_does_without_a_vote);
+	RUN(a_rescue_can_be_repeated_after_a_crash_at_each_call);
 	RUN(a_vote_is_stored_by_one_of_the_next_flushes);
 	RUN(a_vote_goes_before_the_entries_that_follow);
 	RUN(the_last_of_several_votes_is_stored);
