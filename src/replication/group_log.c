@@ -40,7 +40,8 @@ static void append(struct commit_log *log, struct qless_str operations)
  * has all of them. */
 static void look_whether_ready(struct group *g)
 {
-	if (g->is_ready || g->has_ceased || g->is_holding || group_has_failed(g))
+	if (g->is_ready || g->has_ceased || g->is_holding || group_has_failed(g) ||
+	    core_is_transferring(g->core))
 		return;
 	g->is_ready = g->role == CORE_LEADER && g->barrier != 0 && !g->engine.is_wrong &&
 		      g->commit >= g->barrier && g->engine.index == journal_last_index(g->journal);

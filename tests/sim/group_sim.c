@@ -538,8 +538,7 @@ static uint64_t count_lost(void)
 	return lost;
 }
 
-/* Returns the number of acknowledged entries that are lost in the end. */
-static uint64_t run(unsigned long long seed)
+static void begin_world(unsigned long long seed)
 {
 	world.seed = world.rng = seed;
 	world.us = 1700000000000000;
@@ -556,17 +555,32 @@ static uint64_t run(unsigned long long seed)
 		fixture_rebuild(&n->f);
 		start(n);
 	}
-	for (int i = 0; i < STEPS; i++)
+}
+
+static void run_steps(int count)
+{
+	for (int i = 0; i < count; i++)
 		step();
-	make_quiet();
-	for (int i = 0; i < QUIET_STEPS; i++)
-		step();
+}
+
+static void end_world(void)
+{
 	check_end();
 	for (int i = 0; i < NODES; i++) {
 		group_close(world.nodes[i].group);
 		fixture_done(&world.nodes[i].f);
 	}
 	drop_packets();
+}
+
+/* Returns the number of acknowledged entries that are lost in the end. */
+static uint64_t run(unsigned long long seed)
+{
+	begin_world(seed);
+	run_steps(STEPS);
+	make_quiet();
+	run_steps(QUIET_STEPS);
+	end_world();
 	return count_lost();
 }
 
@@ -613,6 +627,39 @@ static void replies_before_the_commit_are_found(void)
 	TEST_ASSERT_TRUE(lost > 0);
 }
 
+/* While leadership is being transferred, the leader takes no operations that it could not append.
+ */
+static void a_transfer_that_fails_spoils_no_engine(void)
+{
+	struct node *leader = NULL;
+	struct group_info info;
+	uint64_t heir;
+
+	begin_world(1);
+	make_quiet();
+	run_steps(1000);
+	for (int i = 0; i < NODES; i++)
+		if (group_log(world.nodes[i].group)->state == COMMIT_LOG_HEALTHY)
+			leader = &world.nodes[i];
+	TEST_ASSERT_NOT_NULL(leader);
+	heir = leader->id % NODES + 1;
+	world.is_cut[leader->id][heir] = world.is_cut[heir][leader->id] = true;
+	/* The heir lacks an entry now, so it cannot take over. */
+	world.count.changes += fixture_step(&leader->f, &world.calls);
+	run_steps(20);
+	TEST_ASSERT_EQUAL_INT(CORE_OK, group_transfer(leader->group, heir));
+	for (int i = 0; i < 150; i++) {
+		if (group_log(leader->group)->state == COMMIT_LOG_HEALTHY)
+			fixture_step(&leader->f, &world.calls);
+		step();
+	}
+	make_quiet();
+	run_steps(QUIET_STEPS);
+	group_get_info(leader->group, &info);
+	TEST_ASSERT_EQUAL_UINT64(0, info.rebuilds);
+	end_world();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1)
@@ -623,5 +670,6 @@ int main(int argc, char **argv)
 	RUN_TEST(nothing_acknowledged_is_lost_and_states_are_equal);
 	if (argc == 1)
 		RUN_TEST(replies_before_the_commit_are_found);
+	RUN_TEST(a_transfer_that_fails_spoils_no_engine);
 	return UNITY_END();
 }
