@@ -63,9 +63,20 @@ static void publish(struct group *g)
 	log->state = state_of(g);
 }
 
+/* A sync in the loop would delay the messages to the other nodes, and their syncs. */
+static struct commit_log_turn turn_of_disk(const struct group *g,
+					   const struct commit_log_turn *turn)
+{
+	struct commit_log_turn own = *turn;
+
+	own.is_urgent = turn->is_urgent && members_voters(group_members(g)) == 1;
+	return own;
+}
+
 static void flush(struct commit_log *log, const struct commit_log_turn *turn)
 {
 	struct group *g = group_of(log);
+	struct commit_log_turn own;
 
 	g->now_ms = turn->mono_us / 1000;
 	if (!group_has_failed(g) && !g->is_holding)
@@ -78,9 +89,10 @@ static void flush(struct commit_log *log, const struct commit_log_turn *turn)
 		group_work(g);
 	}
 	/* The disk has news, which may give it more to do. */
+	own = turn_of_disk(g, turn);
 	do {
 		g->has_written = false;
-		commit_log_flush(g->disk, turn);
+		commit_log_flush(g->disk, &own);
 		group_take_news(g);
 		group_read_inbox(g);
 	} while (g->has_written && !group_has_failed(g));

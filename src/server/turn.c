@@ -200,12 +200,12 @@ void turn_run(struct server *s, bool wait)
 	run_ready(s);
 	run_others(s);
 	recording_end_turn(s);
+	if (s->member != NULL)
+		member_send(s);
 	gate_release(&s->gate);
 	if (!event_streams_are_idle(&s->event_streams))
 		event_streams_run(s);
 	send_replies(s);
-	if (s->member != NULL)
-		member_send(s);
 	if (client_memory_is_exceeded(s))
 		client_memory_enforce(s);
 	if (s->submissions.count != 0)
