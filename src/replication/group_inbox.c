@@ -88,7 +88,9 @@ void group_inbox_put(struct group_inbox *inbox, uint64_t from, const struct core
 {
 	struct group_letter *letter;
 
-	if (inbox->bytes + entries.len + sizeof *letter > GROUP_INBOX_BYTES) {
+	/* An entry may be larger than all that. */
+	if (!TAILQ_EMPTY(&inbox->letters) &&
+	    inbox->bytes + entries.len + sizeof *letter > GROUP_INBOX_BYTES) {
 		inbox->dropped++;
 		return;
 	}

@@ -162,7 +162,7 @@ void group_submit(struct group *g)
 	size_t begin = 0;
 	uint64_t first;
 
-	if (turn->count == 0)
+	if (turn->count == 0 || group_has_failed(g))
 		return;
 	heads = mem_realloc_array(NULL, turn->count, sizeof *heads);
 	entries = mem_realloc_array(NULL, turn->count, sizeof *entries);

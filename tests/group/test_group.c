@@ -430,6 +430,11 @@ static void without_a_majority_nothing_is_acknowledged(void)
 	reply = ask(leader, "PUT w q alone klass {} 0");
 	TEST_ASSERT_TRUE(is_error(reply));
 	freeReplyObject(reply);
+	WAIT_UNTIL(!leads(leader));
+	reply = ask(leader, "PUT w q alone klass {} 0");
+	TEST_ASSERT_NOT_NULL(reply);
+	TEST_ASSERT_EQUAL_STRING("MASTERDOWN no leader is known", reply->str);
+	freeReplyObject(reply);
 	start(others[0], /* begins= */ false);
 	start(others[1], /* begins= */ false);
 	WAIT_UNTIL(find_leader(NULL));
