@@ -60,9 +60,7 @@ static_assert(HELLO_BYTES <= FIXED_MAX && ENTRIES_BYTES <= FIXED_MAX && OFFER_BY
 static_assert(FRAME_HEADER_BYTES + HELLO_BYTES + (size_t)2 * MEMBERS_ADDRESS_SIZE <=
 		      FRAME_HELLO_MAX,
 	      "a stranger may send every valid HELLO");
-static_assert(FRAME_PIECE_BYTES <= FRAME_ENTRIES_BYTES &&
-		      FRAME_BASE_PIECE_BYTES <= FRAME_ENTRIES_BYTES,
-	      "FRAME_MAX has room for a piece");
+static_assert(FRAME_PIECE_BYTES <= FRAME_ENTRIES_BYTES, "FRAME_MAX has room for a piece");
 
 /*
  * Writing

@@ -57,7 +57,7 @@
 /* The highest index of an entry, and the highest term. */
 #define FRAME_INDEX_MAX ((uint64_t)INT64_MAX)
 /* Bytes of a piece of a snapshot file. */
-#define FRAME_BASE_PIECE_BYTES ((size_t)1024 * 1024)
+#define FRAME_BASE_PIECE_BYTES FRAME_ENTRIES_BYTES
 /* Bytes of a group's id. */
 #define FRAME_GROUP_BYTES 16
 /* Bytes of a frame of any type. A piece of a snapshot or entries are the longest part of it. */

@@ -52,12 +52,12 @@ static void look_up(struct lookup *l, int flags)
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 					.ai_flags = AI_NUMERICSERV | flags };
 	struct addrinfo *found, *chosen;
-	unsigned count = 0;
+	unsigned count = 1;
 
 	l->rc = getaddrinfo(l->host, l->service, &hints, &found);
 	if (l->rc != 0)
 		return;
-	for (chosen = found; chosen != NULL; chosen = chosen->ai_next)
+	for (chosen = found->ai_next; chosen != NULL; chosen = chosen->ai_next)
 		count++;
 	chosen = found;
 	for (unsigned skip = l->choice % count; skip != 0; skip--)
