@@ -147,7 +147,6 @@ static bool is_changing(const struct core *core)
 
 static void append_list(struct core *core, const struct members *members)
 {
-	struct core_head head = { .kind = CORE_MEMBERS, .members = members };
 	struct raft_configuration conf = core_configuration(members);
 	struct raft_entry entry = { .term = core->raft.current_term, .type = RAFT_CHANGE };
 	struct raft_event event = { .type = RAFT_SUBMIT };
@@ -158,7 +157,8 @@ static void append_list(struct core *core, const struct members *members)
 	entry.batch = entry.buf.base;
 	event.submit.entries = &entry;
 	event.submit.n = 1;
-	core->given = &head;
+	core->list_head = (struct core_head){ .kind = CORE_MEMBERS, .members = members };
+	core->given = &core->list_head;
 	core->given_first = core->last + 1;
 	is_taken = core_step(core, &event);
 	assert(is_taken);

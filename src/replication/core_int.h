@@ -34,9 +34,7 @@
 
 #include "replication/core.h"
 
-#if RAFT_VERSION_NUMBER != 2201
-#error "the adapter fits libraft 0.22.1 only: other releases free memory by other rules"
-#endif
+_Static_assert(RAFT_VERSION_NUMBER == 2201, "other releases of libraft free memory by other rules");
 
 /* Election timeouts between two offers of a snapshot to a member. The member may be fetching one,
  * so this only says how long a lost offer, or one that has been overtaken by a newer snapshot,
@@ -97,6 +95,7 @@ struct core {
 	/* The heads of entries of the current event. */
 	const struct core_head *given;
 	uint64_t given_first;
+	struct core_head list_head; /* given by core_change() */
 	/* The current message has an old term: the library leaves a part of the reply undefined. */
 	bool is_answer_short;
 	bool has_taken;	      /* the library took entries of the current message */
