@@ -186,6 +186,22 @@ static inline enum verdict_kind decide_user(const struct request *req)
 	return decide_objects(req);
 }
 
+/* Returns whether a command runs although another server has the state: it does not concern the
+ * state, or the client reads copies. Nothing that a copy is asked for may change it or wait for a
+ * change. */
+static bool runs_anywhere(const struct request *req, const struct conditions *now)
+{
+	struct inner_command inner = inner_find(req);
+
+	if ((req->row->flags & (CMD_LOADING | CMD_SUBSCRIBED)) != 0)
+		return true;
+	if (!now->is_copy || !req->session->reads_copies || inner.row == NULL ||
+	    (inner.row->flags & (CMD_LATER | CMD_BLOCKING | CMD_ADMIN)) != 0)
+		return false;
+	return command_is_listing(inner.row, inner.args, inner.count) ||
+	       (inner.row->flags & (CMD_READ | CMD_WRITE)) == CMD_READ;
+}
+
 /* Checks the state of the client and of the server. This concerns the client's own commands, not
  * those that QLESS and scripts name. */
 static inline enum verdict_kind decide_context(const struct request *req,
@@ -197,7 +213,7 @@ static inline enum verdict_kind decide_context(const struct request *req,
 		return VERDICT_SUBSCRIBED;
 	if (now->loading && (flags & CMD_LOADING) == 0)
 		return VERDICT_LOADING;
-	if (now->elsewhere != NULL && (flags & CMD_LOADING) == 0)
+	if (now->elsewhere != NULL && !runs_anywhere(req, now))
 		return VERDICT_ELSEWHERE;
 	if (req->txn == NULL)
 		return VERDICT_RUN;

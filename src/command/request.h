@@ -109,6 +109,7 @@ struct session {
 	bool subscribed;       /* to any channel or pattern */
 	bool is_idempotent;    /* the unique key of this request stands for an Idempotency-Key */
 	bool is_noted;	       /* the server notes what this request changes, once it has run */
+	bool reads_copies;     /* READONLY: reads run on a node that follows, too */
 	struct qless_str peer; /* its address, for messages */
 };
 
@@ -145,6 +146,7 @@ struct conditions {
 	/* NULL: this server has the state. Otherwise the line of an error reply that says which
 	 * one has. */
 	const char *elsewhere;
+	bool is_copy; /* but this server has a copy of the state, which may be read */
 };
 
 /* Properties of the commands that a client has queued since MULTI. */

@@ -5,6 +5,7 @@
 #include "resp/writer.h"
 #include "server/acl_log.h"
 #include "server/commands.h"
+#include "server/member.h"
 #include "server/names.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
@@ -63,6 +64,11 @@ static void set_proto(struct client *c, int proto)
 	resp_writer_set_proto(&c->writer, proto);
 }
 
+static bool is_follower(const struct server *s)
+{
+	return s->member != NULL && !member_leads(s);
+}
+
 static void write_hello(struct request *req)
 {
 	struct reply *w = req->reply;
@@ -81,7 +87,7 @@ static void write_hello(struct request *req)
 	reply_bulk(w, STR("mode"));
 	reply_bulk(w, STR("standalone"));
 	reply_bulk(w, STR("role"));
-	reply_bulk(w, STR("master"));
+	reply_bulk(w, is_follower(server_of(req)) ? STR("replica") : STR("master"));
 	reply_bulk(w, STR("modules"));
 	reply_array(w, 0);
 }
@@ -173,6 +179,7 @@ void cmd_reset(struct request *req)
 	c->no_evict = false;
 	c->no_touch = false;
 	c->session.db = 0;
+	c->session.reads_copies = false;
 	set_proto(c, RESP_PROTO_MIN);
 	c->session.user = acl_user_needs_no_password(user) ? user : NULL;
 	reply_status(req->reply, STR("RESET"));

@@ -8,6 +8,7 @@
 #include "command/work.h"
 #include "server/acl_log.h"
 #include "server/commands.h"
+#include "server/member.h"
 #include "server/pattern_index.h"
 #include "server/pubsub.h"
 #include "server/server_int.h"
@@ -103,6 +104,24 @@ static bool check_notifications(struct request *req, struct qless_str name)
 	return false;
 }
 
+/* Returns whether Redis Sentinel has events of that name. */
+static bool is_about_leader(struct qless_str name)
+{
+	return name.len != 0 && (name.ptr[0] == '+' || name.ptr[0] == '-');
+}
+
+/* Only the leader of a group has events and messages. But each node tells who leads. */
+static bool check_leader(struct request *req, struct qless_str name)
+{
+	const struct server *s = server_of(req);
+	const char *refusal = s->member != NULL ? member_refusal(s) : NULL;
+
+	if (refusal == NULL || is_about_leader(name))
+		return true;
+	reply_error_line(req->reply, str_from(refusal));
+	return false;
+}
+
 /* Whether the limits allow a subscription. Otherwise writes an error. */
 static bool check_subscription(struct request *req, enum pubsub_kind kind, struct qless_str name)
 {
@@ -110,7 +129,7 @@ static bool check_subscription(struct request *req, enum pubsub_kind kind, struc
 
 	if (is_pattern ? !request_check_pattern(req, name) : !check_channel(req, name))
 		return false;
-	if (!check_notifications(req, name))
+	if (!check_notifications(req, name) || !check_leader(req, name))
 		return false;
 	if (pubsub_is_subscribed(client_of(req), kind, name))
 		return true;
@@ -216,6 +235,18 @@ static bool check_publisher(struct request *req)
 	return false;
 }
 
+/* Clients of a group believe what they read on SENTINEL_CHANNEL. */
+static bool check_publishing_node(struct request *req)
+{
+	if (server_of(req)->member == NULL)
+		return true;
+	if (!str_equal(req->args[0], STR(SENTINEL_CHANNEL)))
+		return check_leader(req, STR(""));
+	reply_error(req->reply, "ERR",
+		    STR("only the server publishes on the channel '" SENTINEL_CHANNEL "'"));
+	return false;
+}
+
 /* Work that waits until a message has reached all its subscribers. */
 struct publish_work {
 	struct work work;
@@ -250,7 +281,8 @@ void cmd_publish(struct request *req)
 	struct publication publication = { 0 };
 	struct publish_work *publish;
 
-	if (!check_channel(req, req->args[0]) || !check_publisher(req))
+	if (!check_channel(req, req->args[0]) || !check_publisher(req) ||
+	    !check_publishing_node(req))
 		return;
 	pubsub_publish(server_of(req), req->args[0], req->args[1], &publication);
 	if (publication_is_over(&publication) || req->parts_left != NULL) {

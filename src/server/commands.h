@@ -8,8 +8,9 @@
 
 struct command_table;
 
-/* Makes the table of the commands of all layers. command_table_free() frees it. */
-struct command_table *commands_new(void);
+/* Makes the table of the commands of all layers. `has_group` adds those that only nodes of a group
+ * have. command_table_free() frees it. */
+struct command_table *commands_new(bool has_group);
 
 command_handler client_getname;
 command_handler client_id;
@@ -40,6 +41,8 @@ command_handler cmd_psubscribe;
 command_handler cmd_publish;
 command_handler cmd_punsubscribe;
 command_handler cmd_quit;
+command_handler cmd_readonly;
+command_handler cmd_readwrite;
 command_handler cmd_reset;
 command_handler cmd_role;
 command_handler cmd_select;
@@ -71,6 +74,13 @@ command_handler module_cmd_list;
 command_handler pubsub_cmd_channels;
 command_handler pubsub_cmd_numpat;
 command_handler pubsub_cmd_numsub;
+command_handler sentinel_cmd_address;
+command_handler sentinel_cmd_ckquorum;
+command_handler sentinel_cmd_master;
+command_handler sentinel_cmd_masters;
+command_handler sentinel_cmd_myid;
+command_handler sentinel_cmd_replicas;
+command_handler sentinel_cmd_sentinels;
 command_handler slowlog_cmd_get;
 command_handler slowlog_cmd_len;
 command_handler slowlog_cmd_reset;

@@ -56,11 +56,13 @@ static void warn(void *arg, struct qless_str line)
 static void tell_conditions(void *arg, struct conditions *ret)
 {
 	const struct server *s = arg;
+	const char *elsewhere = s->member != NULL ? member_refusal(s) : NULL;
 
 	*ret = (struct conditions){
 		.pause = s->pause.mode,
 		.loading = s->loading,
-		.elsewhere = s->member != NULL ? member_refusal(s) : NULL,
+		.elsewhere = elsewhere,
+		.is_copy = elsewhere != NULL && member_has_copy(s),
 		.is_full = server_is_out_of_memory(s),
 		.is_unsynced = sync_watch_must_hold(s),
 	};
@@ -234,7 +236,7 @@ void environment_init(struct server *s)
 	hooks_of_scripts.arg = s;
 	scratch_init(&s->command_scratch);
 	buf_init(&s->queue_channel, BUF_NO_MAX);
-	s->table = commands_new();
+	s->table = commands_new(s->config->replication_port != 0);
 	s->env = (struct command_env){
 		.table = s->table,
 		.user_gone = on_user_gone,

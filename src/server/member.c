@@ -256,6 +256,7 @@ void member_end_turn(struct server *s)
 	apply_some(m);
 	note_role(m);
 	note_members(m);
+	sentinel_note_leader(s);
 	set_timer(m);
 }
 
@@ -339,11 +340,12 @@ static int open_nodes(struct membership *m, const struct journal_identity *ident
 		      const char *address, struct buf *ret_error)
 {
 	const struct config *config = m->server->config;
+	char announce[SENTINEL_ADDRESS_SIZE];
 	struct nodes_options options = {
 		.id = identity->node,
 		.has_group = true,
 		.address = address,
-		.announce = config->replication_announce,
+		.announce = announce,
 		.tls = m->tls,
 		.heartbeat_ms = (unsigned)config->replication_election_timeout_ms / 5,
 		.hello_ms = 2000,
@@ -361,6 +363,7 @@ static int open_nodes(struct membership *m, const struct journal_identity *ident
 		},
 	};
 
+	sentinel_configured_address(m->server, announce);
 	memcpy(options.group, identity->group, sizeof options.group);
 	m->nodes = nodes_new(&options, m->server->base);
 	for (size_t i = 0; i < config->replication_bind.count; i++) {
@@ -403,6 +406,8 @@ int member_begin(struct server *s, const struct member_birth *birth, int64_t new
 					  "one");
 		return -1;
 	}
+	if (!sentinel_check_config(config, ret_error))
+		return -1;
 	identity = journal_get_identity(s->persist->journal);
 	m = s->member = mem_zalloc(sizeof *m);
 	m->server = s;

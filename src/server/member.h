@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "operation/operation.h"
+#include "server/sentinel.h"
 
 struct buf;
 struct membership;
@@ -64,13 +65,18 @@ void member_loaded(struct server *s, uint64_t sequence);
  * if this node leads. */
 const char *member_refusal(const struct server *s);
 
+/* Returns whether the state is one that the group has committed. A node that has ceased to lead may
+ * have run commands that are replaced. */
+bool member_has_copy(const struct server *s);
+
 /* Append the lines of INFO replication. */
 void member_append_info(const struct server *s, struct buf *out);
 
 struct member_role {
 	bool leads;
 	uint64_t commit;
-	char leader[300]; /* where its clients reach it, host:port; empty: unknown */
+	char leader[SENTINEL_ADDRESS_SIZE]; /* where its clients reach it, host:port; empty: unknown
+					     */
 };
 
 void member_get_role(const struct server *s, struct member_role *ret_role);

@@ -4,6 +4,7 @@
  *	member.c	the node on the event loop
  *	member_base.c	snapshots that nodes fetch from each other
  *	member_words.c	the words about itself, and about its birth
+ *	sentinel.c	what it says about the group to client libraries
  */
 #ifndef SERVER_MEMBER_INT_H
 #define SERVER_MEMBER_INT_H
@@ -13,6 +14,7 @@
 #include "server/member.h"
 #include "server/nodes.h"
 #include "server/persist_int.h"
+#include "server/sentinel.h"
 #include "server/users_log.h"
 
 struct membership {
@@ -32,6 +34,9 @@ struct membership {
 	bool is_applying;
 	bool has_given_up;
 	char refusal[400];
+	/* The leader that clients were told last, and its address. 0 and empty: none. */
+	uint64_t told_id;
+	char told_leader[SENTINEL_ADDRESS_SIZE];
 };
 
 /* ---- member_base.c ---- */

@@ -113,7 +113,7 @@ void member_get_role(const struct server *s, struct member_role *ret)
 	group_get_info(m->group, &info);
 	*ret = (struct member_role){ .leads = info.is_ready, .commit = info.commit };
 	if (info.role == CORE_LEADER)
-		snprintf(ret->leader, sizeof ret->leader, "%s", s->config->replication_announce);
+		sentinel_configured_address(s, ret->leader);
 	else if (info.leader != 0 && nodes_get_member(m->nodes, info.leader, &leader))
 		snprintf(ret->leader, sizeof ret->leader, "%s", leader.announce);
 }
@@ -131,6 +131,14 @@ const char *member_refusal(const struct server *s)
 	else
 		snprintf(m->refusal, sizeof m->refusal, "MASTERDOWN no leader is known");
 	return m->refusal;
+}
+
+bool member_has_copy(const struct server *s)
+{
+	struct group_info info;
+
+	group_get_info(s->member->group, &info);
+	return !info.is_rebuilding && info.engine <= info.commit;
 }
 
 void member_append_info(const struct server *s, struct buf *out)

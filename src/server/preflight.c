@@ -19,7 +19,7 @@
 
 static int check_users(const struct config *config, struct buf *ret_error)
 {
-	struct command_table *table = commands_new();
+	struct command_table *table = commands_new(config->replication_port != 0);
 	struct acl *acl = users_load(config, table, ret_error);
 	int status = acl != NULL ? 0 : -1;
 

@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct command_table *table = commands_new();
+	struct command_table *table = commands_new(/* has_group= */ false);
 	struct qless_str rest = str_make((const char *)data, size);
 	struct acl *acl = acl_new(table);
 

@@ -23,7 +23,7 @@ static inline void keycall_setup(struct call_fixture *f)
 {
 	struct qless_hooks hooks = { .hash_seed = 1 };
 
-	call_setup(f, commands_new());
+	call_setup(f, commands_new(/* has_group= */ false));
 	f->env.databases = databases_new(2, &hooks);
 	f->env.random = keycall_random;
 }

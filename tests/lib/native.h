@@ -70,7 +70,7 @@ static inline void native_setup_followed(struct native_fixture *f,
 	*f = (struct native_fixture){ .now = 1000,
 				      .events = BUF_INIT(BUF_NO_MAX),
 				      .dump = BUF_INIT(BUF_NO_MAX) };
-	call_setup(&f->call, commands_new());
+	call_setup(&f->call, commands_new(/* has_group= */ false));
 	f->call.env.databases = databases_new(NATIVE_DATABASES, &hooks);
 	f->call.env.now = native_now;
 	f->call.env.pass = native_pass;

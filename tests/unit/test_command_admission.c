@@ -300,6 +300,28 @@ static void another_server_answers_all_but_what_concerns_this_one(void)
 	ASSERT_NATIVE("$-1\r\n", &f, "get", "j");
 }
 
+static void a_copy_is_read_by_connections_that_ask_for_it(void)
+{
+	now.elsewhere = "READONLY the leader is 10.0.0.1:7537";
+	now.is_copy = true;
+	ASSERT_VERDICT(VERDICT_ELSEWHERE, NULL, "get j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "ping");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "info");
+	f.call.session.reads_copies = true;
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "get j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "qless get 1 j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "tag top");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "keys *");
+	ASSERT_VERDICT(VERDICT_ELSEWHERE, NULL, "put w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_ELSEWHERE, NULL, "qless put 1 w q j k {} 0");
+	ASSERT_VERDICT(VERDICT_ELSEWHERE, NULL, "tag add j t");
+	ASSERT_VERDICT(VERDICT_ELSEWHERE, NULL, "job.wait 0 j");
+	ASSERT_VERDICT(VERDICT_ELSEWHERE, NULL, "flushall");
+	now.is_copy = false;
+	ASSERT_VERDICT(VERDICT_ELSEWHERE, NULL, "get j");
+	ASSERT_VERDICT(VERDICT_RUN, NULL, "ping");
+}
+
 int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
@@ -317,5 +339,6 @@ int main(int argc, char **argv)
 	RUN(the_log_decides_about_a_whole_transaction);
 	RUN(a_queued_command_needs_permission_when_it_runs);
 	RUN(another_server_answers_all_but_what_concerns_this_one);
+	RUN(a_copy_is_read_by_connections_that_ask_for_it);
 	return UNIT_RESULT();
 }

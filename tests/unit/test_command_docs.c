@@ -24,6 +24,7 @@ static const struct command all_rows[] = {
 #include "command/queue_commands.def"
 #include "command/commands.def"
 #include "server/commands.def"
+#include "server/group_commands.def"
 #undef COMMAND
 #undef QUEUE
 };
@@ -34,6 +35,7 @@ static const char *const all_handlers[] = {
 #include "command/queue_commands.def"
 #include "command/commands.def"
 #include "server/commands.def"
+#include "server/group_commands.def"
 #undef COMMAND
 #undef QUEUE
 };

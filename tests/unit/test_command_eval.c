@@ -37,7 +37,7 @@ void setUp(void)
 {
 	struct qless_hooks hooks = { .hash_seed = 1 };
 
-	call_setup(&f, commands_new());
+	call_setup(&f, commands_new(/* has_group= */ false));
 	f.env.databases = databases_new(2, &hooks);
 	f.env.scripts = scripts_new(1, NULL);
 	f.env.now_refusal = refuse_now;

@@ -17,7 +17,7 @@ static struct acl *acl;
 void setUp(void)
 {
 	buf_init(&error, BUF_NO_MAX);
-	table = commands_new();
+	table = commands_new(/* has_group= */ false);
 	acl = acl_new(table);
 }
 

@@ -29,7 +29,7 @@ void setUp(void)
 				  .http_session_lifetime_s = 250 };
 	server->config = &config;
 	server->clocks.mono_us = SECOND;
-	table = commands_new();
+	table = commands_new(/* has_group= */ false);
 	acl = acl_new(table);
 	buf_init(&error, BUF_NO_MAX);
 	http_sessions_init(server);

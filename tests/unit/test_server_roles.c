@@ -12,7 +12,7 @@ static struct command_table *table;
 
 void setUp(void)
 {
-	table = commands_new();
+	table = commands_new(/* has_group= */ true);
 }
 
 void tearDown(void)
