@@ -121,10 +121,11 @@ static void end(struct look *look)
 
 static const char *next_name(const struct look *look, size_t *at)
 {
-	const char *name = buf_data(&look->names) + *at;
+	const char *name;
 
 	if (*at == look->names.len)
 		return NULL;
+	name = buf_data(&look->names) + *at;
 	*at += strlen(name) + 1;
 	return name;
 }
