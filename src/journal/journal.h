@@ -71,7 +71,7 @@ struct journal_options {
 	/* The other nodes of a group are lost for good: journal_recover() applies all entries, and
 	 * goes on without a vote. Then comes journal_rescue_group(). */
 	bool rescue;
-	uint64_t cache_bytes;	 /* memory for the last entries of a group */
+	uint64_t cache_bytes;	 /* memory for the last entries of a group; 0: 64 MB */
 	uint64_t fork_max_bytes; /* with less than this, a child makes the snapshot */
 	/* Write operations that the server knows and its files may not have. May be NULL. */
 	void (*save_extra)(void *arg, struct buf *out);

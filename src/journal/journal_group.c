@@ -17,6 +17,9 @@
 
 /* The term of a group's first entry, or of the snapshot that it begins with. */
 #define FIRST_TERM 1
+/* Bytes of the last entries in memory. A follower that is up to date, or a few seconds late, gets
+ * its entries from there. */
+#define CACHE_BYTES ((uint64_t)64 * 1024 * 1024)
 
 /* ---- opening ---- */
 
@@ -320,8 +323,10 @@ void group_finish_switch(struct journal *j)
 
 void group_note_written(struct journal *j, uint64_t last, uint64_t offset)
 {
+	uint64_t bytes = j->options.cache_bytes != 0 ? j->options.cache_bytes : CACHE_BYTES;
+
 	log_index_note_written(&j->group->index, last, offset);
-	entry_cache_shrink(&j->group->cache, last, (size_t)j->options.cache_bytes);
+	entry_cache_shrink(&j->group->cache, last, (size_t)bytes);
 }
 
 /* ---- figures ---- */

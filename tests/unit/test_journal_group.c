@@ -238,6 +238,19 @@ static void only_entries_that_are_there_can_be_read(void)
 	journal_entries_done(&entries);
 }
 
+static void memory_has_the_last_entries_unless_told_otherwise(void)
+{
+	struct buf *log;
+
+	t.options.cache_bytes = 0;
+	t.options.segment_bytes = 1 << 20;
+	group_must_begin(&t);
+	append(50);
+	log = disk_file(&t.disk, "log-00000002");
+	memset(buf_data(log), 0, log->len);
+	expect_all("from memory");
+}
+
 /* Zeros are where the entry should be. */
 static void an_entry_that_was_lost_on_the_disk_is_not_read(void)
 {
@@ -982,6 +995,7 @@ int main(int argc, char **argv)
 	RUN(a_directory_is_as_before_or_a_group_after_a_crash_at_each_call);
 	RUN(entries_of_every_type_are_read_back);
 	RUN(entries_that_memory_does_not_have_come_from_the_segments);
+	RUN(memory_has_the_last_entries_unless_told_otherwise);
 	RUN(only_entries_that_are_there_can_be_read);
 	RUN(an_entry_that_was_lost_on_the_disk_is_not_read);
 	RUN(only_committed_entries_are_applied_at_the_start);
