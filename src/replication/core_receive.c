@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/mem.h"
+#include "util/minmax.h"
 
 /* ---- messages that no correct node sends ---- */
 
@@ -283,20 +284,25 @@ static void receive_entries(struct core *core, uint64_t from, const struct core_
 	}
 }
 
-/* Ignore a refusal that arrives after an acknowledgement of this entry. The library
- * relies on members that keep what they have acknowledged. */
+/* Correct a refusal that arrives after an acknowledgement, because a member keeps what it has
+ * acknowledged. The library relies on this order, and otherwise counts wrongly what a member has.
+ */
 static void receive_entries_result(struct core *core, uint64_t from, const struct core_message *m)
 {
 	struct raft_message message = { .type = RAFT_APPEND_ENTRIES_RESULT };
 	uint64_t rejected = m->entries_result.rejected;
+	uint64_t last_index = m->entries_result.last_index;
 	uint64_t match = core_match(core, from);
 
-	if (rejected != 0 && rejected <= match && m->term == core->raft.current_term)
-		return;
+	if (rejected != 0 && m->term == core->raft.current_term) {
+		if (rejected <= match)
+			return;
+		last_index = max_u64(last_index, match);
+	}
 	message.append_entries_result.version = 2;
 	message.append_entries_result.term = m->term;
 	message.append_entries_result.rejected = rejected;
-	message.append_entries_result.last_log_index = m->entries_result.last_index;
+	message.append_entries_result.last_log_index = last_index;
 	give(core, from, &message);
 }
 
