@@ -117,7 +117,7 @@ static bool find_difference(const struct members *old, const struct members *new
 }
 
 /* Returns whether a new voter has not yet received the entry that makes it a voter. Until then it
- * grants no votes, so there must be no other change. A change of this voter itself is allowed,
+ * does not stand for election, so another change waits. A change of this voter itself is allowed,
  * because it may be dead. */
 static bool is_new_voter_waiting(const struct core *core, uint64_t changed)
 {
