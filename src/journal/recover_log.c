@@ -323,6 +323,13 @@ int recovery_replay_logs(struct recovery_job *job)
 	uint64_t expected = 0;
 	int rc;
 
+	/* The snapshot has all that is wanted: see is_last_wanted(). */
+	if (job->bounds != NULL && job->limit->is_committed &&
+	    job->limit->sequence == r->last_sequence) {
+		r->limited = true;
+		r->log_end = r->last_sequence + 1;
+		return 0;
+	}
 	for (size_t i = 0; i < r->manifest.log_count && !r->limited; i++) {
 		rc = replay_file(job, i, &expected);
 		if (rc < 0)

@@ -173,6 +173,38 @@ static void entries_that_were_not_written_are_dropped(void)
 	check_after_crash();
 }
 
+/* A reader may see a later write before an earlier one. That looks like damage of synced bytes. */
+static void the_state_is_loaded_while_records_are_being_written(void)
+{
+	struct buf late = BUF_INIT(BUF_NO_MAX);
+	struct record_file_header header;
+	struct buf *log;
+
+	TEST_ASSERT_EQUAL_INT(0, install(500));
+	adopt();
+	for (uint64_t index = 62; index < 64; index++) {
+		size_t end = RECORD_FILE_HEADER_BYTES + 500;
+
+		log = disk_file(&follower.disk, "log-00000004");
+		TEST_ASSERT_NOT_NULL(log);
+		TEST_ASSERT_EQUAL_INT(RECORD_OK,
+				      record_decode_header((unsigned char *)buf_data(log),
+							   RECORD_FILE_HEADER_BYTES, &header));
+		buf_clear(&late);
+		record_append(&late, header.salt, RECORD_OPERATIONS, index + 2, STR("late"));
+		record_set_after_sync(buf_data(&late), header.salt);
+		while (log->len < end + late.len)
+			buf_append_char(log, '\0');
+		memcpy(buf_data(log) + end, buf_data(&late), late.len);
+		load();
+		memset(buf_data(log) + end, 0, late.len);
+		append(&follower, 1);
+		group_note_commit(&follower, index + 1);
+	}
+	buf_done(&late);
+	check_after_crash();
+}
+
 static void a_snapshot_that_was_broken_off_goes_on(void)
 {
 	struct journal_base_file file;
@@ -377,6 +409,7 @@ int main(int argc, char **argv)
 	RUN(a_snapshot_takes_the_place_of_an_empty_log);
 	RUN(a_snapshot_takes_the_place_of_another_log);
 	RUN(entries_that_were_not_written_are_dropped);
+	RUN(the_state_is_loaded_while_records_are_being_written);
 	RUN(a_snapshot_that_was_broken_off_goes_on);
 	RUN(another_snapshot_begins_anew);
 	RUN(a_snapshot_that_is_not_needed_is_refused);
