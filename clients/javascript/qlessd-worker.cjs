@@ -58,7 +58,7 @@ const PROGRESS_STEP = 10;
 // Codes of errors. The first set says that the job is no longer the worker's, and the second that
 // the server cannot do this now.
 const LOST = new Set(['NOTRUNNING', 'NOTOWNER', 'WRONGQUEUE', 'NOJOB']);
-const TEMPORARY = new Set(['MISCONF', 'LOADING', 'OOM', 'BUSY']);
+const TEMPORARY = new Set(['MISCONF', 'LOADING', 'OOM', 'BUSY', 'READONLY', 'MASTERDOWN']);
 const FULL = 'ERR max number of clients reached';
 
 /** The server refused a command. */
@@ -282,21 +282,59 @@ function templateOf(url) {
   return nodeRedis.createClient({ url: parsed.href, RESP: 3 });
 }
 
+/** Returns the URL of each server of "redis://host:port,host:port/0". */
+function urlsOfGroup(url) {
+  const [, before, hosts, after] = /^([^:]+:\/\/(?:[^/]*@)?)([^/?#]*)(.*)$/s.exec(url)
+    ?? ['', url, '', ''];
+  return hosts.split(',').map((host) => before + host + after);
+}
+
+/**
+ * Opens a connection to the server that leads the group.
+ * @param {object[]} templates of which each is for one server
+ */
+async function openToLeader(open, templates) {
+  let failure;
+  for (const template of templates) {
+    let link;
+    try {
+      link = await open(template);
+      const [role] = await link.call(['ROLE']);
+      if (role !== 'slave') {
+        return link;
+      }
+      failure = new Error('no server leads the group');
+    } catch (error) {
+      if (link?.isOpen && error instanceof ServerError) {
+        return link; // the user may not ask: a refused command will tell
+      }
+      if (isReply(error) && !link) {
+        throw error;
+      }
+      failure = error;
+    }
+    link?.close();
+  }
+  throw failure;
+}
+
 /**
  * Returns a function that opens connections.
  * @param {string | object} redis a URL, or a client of ioredis or node-redis. The connections have
- *   the options of the client, which is not used itself.
+ *   the options of the client, which is not used itself. The URL of a group of servers is
+ *   redis://host:port,host:port,host:port.
  * @returns {() => Promise<Link>}
  */
 function opener(redis) {
-  const template = typeof redis === 'string' ? templateOf(redis) : redis;
+  const templates = typeof redis === 'string' ? urlsOfGroup(redis).map(templateOf) : [redis];
+  const [template] = templates;
   if (typeof template?.duplicate !== 'function') {
     throw new TypeError('`redis` is a URL, or a client of ioredis or node-redis');
   }
   const open = 'isOpen' in template ? openWithNodeRedis : openWithIoredis;
   return async () => {
     try {
-      return await open(template);
+      return templates.length > 1 ? await openToLeader(open, templates) : await open(template);
     } catch (error) {
       throw isReply(error) ? new ServerError(error.message)
         : new Disconnected(error.message || String(error.code), { cause: error });

@@ -29,6 +29,7 @@ import logging
 import math
 import os
 import random
+import re
 import select
 import signal
 import socket
@@ -73,7 +74,7 @@ PROGRESS_STEP = 10
 # The worker has lost the job.
 LOST_CODES = {"NOTRUNNING", "NOTOWNER", "WRONGQUEUE", "NOJOB"}
 # The server cannot do this now, and has changed nothing.
-PASSING_CODES = {"MISCONF", "OOM", "LOADING", "READONLY", "BUSY", "UNBLOCKED"}
+PASSING_CODES = {"MISCONF", "OOM", "LOADING", "READONLY", "MASTERDOWN", "BUSY", "UNBLOCKED"}
 
 # The connection is lost, or there is none. So is a server that is still loading its log.
 CONNECTION_ERRORS = (redis.ConnectionError, redis.TimeoutError, OSError)
@@ -367,6 +368,58 @@ def _connection_options(client: redis.Redis) -> Dict[str, Any]:
     return options
 
 
+def _urls_of_group(url: str) -> List[str]:
+    """The URL of each server of "redis://host:port,host:port/0"."""
+    match = re.match(r"([^:]+://(?:[^/]*@)?)([^/?#]*)(.*)", url, re.DOTALL)
+    if match is None or "," not in match[2]:
+        return [url]
+    return [match[1] + host + match[3] for host in match[2].split(",")]
+
+
+def _kind_for_group(kind: Any) -> Any:
+    """A class of connections, of which each connects to the server that leads the group."""
+
+    class GroupConnection(kind):  # type: ignore[misc]
+        def __init__(self, *, servers: List[Tuple[str, int]], **options: Any) -> None:
+            super().__init__(**options)
+            self._servers = list(servers)
+
+        def connect(self) -> None:
+            if getattr(self, "_sock", None) is not None:
+                return
+            failure: Exception = redis.ConnectionError("there is no server")
+            for _ in range(len(self._servers)):
+                self.host, self.port = self._servers[0]
+                try:
+                    self._connect_to_leader()
+                    return
+                except LOGIN_ERRORS:
+                    raise
+                except CONNECTION_ERRORS as error:
+                    failure = error
+                    self.disconnect()
+                    self._servers.append(self._servers.pop(0))
+            raise failure
+
+        def _connect_to_leader(self) -> None:
+            # A server that hangs must not hold up the search for as long as BPOP may wait.
+            patience: Any = self.socket_timeout
+            self.socket_timeout: Any = REPLY_SECONDS
+            try:
+                super().connect()
+                self.send_command("ROLE")
+                role = self.read_response()[0]
+            except redis.ResponseError:
+                role = "master"  # the user may not ask: a refused command will tell
+            finally:
+                self.socket_timeout = patience
+            if role in ("slave", b"slave"):
+                raise redis.ConnectionError(f"{self.host}:{self.port} does not lead its group")
+            self._sock.settimeout(patience)
+
+    return GroupConnection
+
+
 class _Server:
     """How to reach the server: makes clients and connections."""
 
@@ -380,10 +433,16 @@ class _Server:
             self.kind: Any = url.connection_pool.connection_class
             self.options = {**_connection_options(url), **own}
         else:
-            pool = redis.ConnectionPool.from_url(
-                url or os.environ.get("QLESSD_URL", DEFAULT_URL), port=DEFAULT_PORT)
-            self.kind = pool.connection_class
-            self.options = {**pool.connection_kwargs, **own}
+            urls = _urls_of_group(url or os.environ.get("QLESSD_URL") or DEFAULT_URL)
+            pools = [redis.ConnectionPool.from_url(one, port=DEFAULT_PORT) for one in urls]
+            self.kind = pools[0].connection_class
+            self.options = {**pools[0].connection_kwargs, **own}
+            if len(urls) > 1:
+                self.kind = _kind_for_group(self.kind)
+                self.options.setdefault("socket_connect_timeout", REPLY_SECONDS)
+                self.options["servers"] = [
+                    (pool.connection_kwargs.get("host", "localhost"),
+                     pool.connection_kwargs["port"]) for pool in pools]
         if "path" in self.options:
             self.options.pop("port", None)
         else:
@@ -590,7 +649,8 @@ class Client:
     """Puts jobs.
 
     url      a URL of redis-py, or a client whose options are used. The default is the variable
-             QLESSD_URL of the environment, or redis://localhost:7537
+             QLESSD_URL of the environment, or redis://localhost:7537. For a group of servers,
+             redis://host:port,host:port,host:port
     name     the name of the producer, which the server keeps
     timeout  seconds for which put() tries to reach the server
     """
@@ -673,7 +733,8 @@ class Worker:
     """Waits for jobs, and runs them.
 
     url           a URL of redis-py, or a client whose options are used. The default is the variable
-                  QLESSD_URL of the environment, or redis://localhost:7537
+                  QLESSD_URL of the environment, or redis://localhost:7537. For a group of servers,
+                  redis://host:port,host:port,host:port
     queues        names of the queues
     concurrency   how many jobs run at once
     processes     whether each of them runs in a process of its own, instead of in a thread

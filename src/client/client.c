@@ -10,6 +10,9 @@
 #include "sys/clock.h"
 #include "util/mem.h"
 
+/* Milliseconds of the longest pause between two searches for the leader of a group. */
+#define GROUP_BACKOFF_MAX_MS 500
+
 struct client {
 	struct client_settings settings;
 	struct connection *connection; /* or NULL */
@@ -133,7 +136,7 @@ static bool turn(struct client *client, int64_t deadline_us)
 	return true;
 }
 
-bool client_connect(struct client *client)
+static bool connect_once(struct client *client)
 {
 	client->status = CLIENT_OK;
 	if (client->connection == NULL)
@@ -153,7 +156,9 @@ bool client_connect_patiently(struct client *client, double limit_s, client_fail
 	struct backoff backoff = BACKOFF_INIT;
 	int64_t end_us = limit_s > 0 ? clock_mono_us() + clock_from_seconds(limit_s) : INT64_MAX;
 
-	while (!client_connect(client)) {
+	if (client->settings.others != NULL)
+		backoff.max_ms = GROUP_BACKOFF_MAX_MS;
+	while (!connect_once(client)) {
 		unsigned delay_ms = backoff_next_ms(&backoff);
 		int64_t until_us = clock_mono_us() + INT64_C(1000) * delay_ms;
 
@@ -167,6 +172,13 @@ bool client_connect_patiently(struct client *client, double limit_s, client_fail
 		}
 	}
 	return true;
+}
+
+bool client_connect(struct client *client)
+{
+	if (client->settings.others == NULL || client->connection != NULL)
+		return connect_once(client);
+	return client_connect_patiently(client, client->settings.connect_timeout_s, NULL, NULL);
 }
 
 void client_take(struct client *client, struct client_reply *ret_reply)

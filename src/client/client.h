@@ -42,7 +42,8 @@ enum client_status {
 enum client_status client_status(const struct client *client);
 const char *client_error(const struct client *client);
 
-/* Connect if necessary. Returns false on failure. */
+/* Connect if necessary. Returns false on failure. If there are several servers, waits until one
+ * leads, for at most the time limit for connecting. */
 bool client_connect(struct client *client);
 
 /* Close the connection. The next call connects again. */

@@ -26,8 +26,8 @@
 #define INPUT_MAX (CLIENT_REPLY_STRING_MAX + 2 * STEP_BYTES)
 /* Bytes of a message about a failure. */
 #define ERROR_MAX 1024
-/* Requests of a login: HELLO or AUTH, CLIENT SETNAME, and SELECT. */
-#define LOGIN_MAX 3
+/* Requests of a login: HELLO or AUTH, CLIENT SETNAME, SELECT, and ROLE. */
+#define LOGIN_MAX 4
 /* Seconds without a sign of life, after which the kernel asks for one, and seconds between two
  * questions. After KEEPALIVE_COUNT of them without an answer, the connection is lost. */
 #define KEEPALIVE_IDLE_S     30
@@ -35,7 +35,10 @@
 #define KEEPALIVE_COUNT	     3
 
 struct connection {
-	const struct client_settings *settings;
+	const struct client_settings *settings; /* with one server */
+	const struct client_settings *group; /* with all servers of a group; NULL: there is none */
+	struct client_settings chosen;	     /* the settings with the current server of the group */
+	size_t server;			     /* its position in the list */
 	enum connection_state state;
 	int fd;
 	int64_t deadline_us;
@@ -53,6 +56,7 @@ struct connection {
 	bool login_must_succeed[LOGIN_MAX];
 	unsigned login_sent;
 	unsigned login_answered;
+	unsigned role_at; /* position of ROLE among the requests of the login of a group */
 	int64_t id;
 	struct buf error;
 };
@@ -72,7 +76,8 @@ static void append_request(struct buf *out, const struct qless_str *argv, size_t
 static bool may_follow(enum connection_state from, enum connection_state to)
 {
 	switch (to) {
-	case CONNECTION_CONNECTING: /* the next address */
+	case CONNECTION_CONNECTING: /* the next address, or the next server of a group */
+		return from < CONNECTION_READY;
 	case CONNECTION_HANDSHAKE:
 		return from == CONNECTION_CONNECTING;
 	case CONNECTION_LOGIN:
@@ -99,12 +104,19 @@ static void close_socket(struct connection *c)
 	c->fd = -1;
 }
 
+static bool try_next_server(struct connection *c);
+
+/* Fails, unless another server of the group may be used. Then it connects to that one. */
 static void fail(struct connection *c, enum connection_state state, const char *what,
 		 const char *why)
 {
 	if (connection_has_failed(c))
 		return;
-	client_settings_print_address(c->settings, &c->error);
+	if (state == CONNECTION_LOST && c->state < CONNECTION_READY && try_next_server(c))
+		return;
+	client_settings_print_address(c->group != NULL && c->state < CONNECTION_READY ? c->group
+										      : c->settings,
+				      &c->error);
 	buf_printf(&c->error, ": %s%s%s", what, why != NULL ? ": " : "", why != NULL ? why : "");
 	buf_cstr(&c->error);
 	set_state(c, state);
@@ -203,6 +215,46 @@ static void open_host(struct connection *c)
 	try_addresses(c, -EHOSTUNREACH);
 }
 
+/* ---- the servers of a group ---- */
+
+static void choose_server(struct connection *c)
+{
+	client_settings_done(&c->chosen);
+	client_settings_copy(&c->chosen, c->group);
+}
+
+/* Forgets the current server, and what it has said. */
+static void forget_server(struct connection *c)
+{
+	close_socket(c);
+	if (c->addresses != NULL)
+		freeaddrinfo(c->addresses);
+	c->addresses = c->address = NULL;
+	client_tls_session_free(c->session);
+	c->session = NULL;
+	buf_clear(&c->out);
+	buf_clear(&c->to_send);
+	buf_clear(&c->received);
+	buf_clear(&c->in);
+	client_reply_parser_done(&c->parser);
+	client_reply_parser_init(&c->parser);
+	c->login_sent = c->login_answered = 0;
+	c->id = 0;
+}
+
+static bool try_next_server(struct connection *c)
+{
+	if (c->group == NULL)
+		return false;
+	choose_server(c);
+	if (!client_settings_choose(&c->chosen, ++c->server))
+		return false;
+	forget_server(c);
+	set_state(c, CONNECTION_CONNECTING);
+	open_host(c);
+	return true;
+}
+
 static struct connection *new_connection(const struct client_settings *settings)
 {
 	struct connection *c = mem_zalloc(sizeof *c);
@@ -238,6 +290,12 @@ struct connection *connection_open(const struct client_settings *settings)
 {
 	struct connection *c = new_connection(settings);
 
+	if (settings->others != NULL && settings->socket == NULL) {
+		c->group = settings;
+		c->settings = &c->chosen;
+		choose_server(c);
+		client_settings_choose(&c->chosen, 0);
+	}
 	if (!prepare_tls(c))
 		return c;
 	if (settings->socket != NULL)
@@ -280,6 +338,7 @@ void connection_close(struct connection *c)
 	buf_done(&c->received);
 	buf_done(&c->in);
 	buf_done(&c->error);
+	client_settings_done(&c->chosen);
 	free(c);
 }
 
@@ -318,6 +377,9 @@ static void begin_login(struct connection *c)
 		LOGIN(c, false, STR("CLIENT"), STR("SETNAME"), str_from(s->name));
 	if (s->db != 0)
 		LOGIN(c, true, STR("SELECT"), str_make(db, num_format_u64(db, s->db)));
+	c->role_at = c->login_sent;
+	if (c->group != NULL)
+		LOGIN(c, false, STR("ROLE"));
 }
 
 /* The server may be ready later: an error that says so is not final. */
@@ -350,21 +412,31 @@ static void take_id(struct connection *c, const struct client_reply *hello)
 	}
 }
 
+/* ROLE replies with an array. A user that may not ask is told later who leads. */
+static bool follows(const struct client_reply *role)
+{
+	return role->type == CLIENT_REPLY_ARRAY && role->count != 0 &&
+	       str_equal(client_reply_str(&role->elements[0]), STR("slave"));
+}
+
 static void continue_login(struct connection *c)
 {
 	struct client_reply reply;
 
 	while (c->state == CONNECTION_LOGIN && c->login_answered < c->login_sent) {
 		bool must_succeed = c->login_must_succeed[c->login_answered];
+		bool is_role = c->group != NULL && c->login_answered == c->role_at;
 
 		if (!take_reply(c, &reply))
 			return;
 		if (reply.type != CLIENT_REPLY_PUSH)
 			c->login_answered++;
+		take_id(c, &reply);
 		if (must_succeed && client_reply_is_error(&reply))
 			fail(c, is_temporary(&reply) ? CONNECTION_LOST : CONNECTION_REFUSED,
 			     "the server refuses the login", reply.ptr);
-		take_id(c, &reply);
+		else if (is_role && follows(&reply))
+			fail(c, CONNECTION_LOST, "the server does not lead its group", NULL);
 		client_reply_done(&reply);
 	}
 	if (c->state != CONNECTION_LOGIN)
@@ -442,11 +514,14 @@ static bool step_tls(struct connection *c)
 		write_socket(c); /* the alert */
 		/* Replies that arrived before the end count. */
 		continue_login(c);
-		fail(c,
-		     result == CLIENT_TLS_FAILED && c->state != CONNECTION_READY
-			     ? CONNECTION_REFUSED
-			     : CONNECTION_LOST,
-		     buf_cstr(&reason), NULL);
+		if (c->state == CONNECTION_CONNECTING)
+			result = CLIENT_TLS_FAILED; /* the next server is tried already */
+		else
+			fail(c,
+			     result == CLIENT_TLS_FAILED && c->state != CONNECTION_READY
+				     ? CONNECTION_REFUSED
+				     : CONNECTION_LOST,
+			     buf_cstr(&reason), NULL);
 	}
 	buf_done(&reason);
 	return result == CLIENT_TLS_GOES_ON;
@@ -461,7 +536,7 @@ static void exchange(struct connection *c)
 		return;
 	if (c->state == CONNECTION_LOGIN)
 		continue_login(c);
-	if (connection_has_failed(c))
+	if (connection_has_failed(c) || c->state == CONNECTION_CONNECTING)
 		return;
 	/* A login that has just become complete adds the requests that were held. */
 	if (!step_tls(c))

@@ -149,6 +149,7 @@ static bool set_host(void *into, const char *value, struct buf *error)
 	}
 	client_settings_set_text(&o->settings.host, value);
 	client_settings_set_text(&o->settings.socket, NULL);
+	client_settings_set_text(&o->settings.others, NULL);
 	return true;
 }
 

@@ -15,6 +15,7 @@ static const size_t texts[] = {
 	offsetof(struct client_settings, cacert),  offsetof(struct client_settings, cacertdir),
 	offsetof(struct client_settings, cert),	   offsetof(struct client_settings, key),
 	offsetof(struct client_settings, ciphers), offsetof(struct client_settings, ciphersuites),
+	offsetof(struct client_settings, others),
 };
 
 #define TEXT_COUNT (sizeof texts / sizeof texts[0])
@@ -81,6 +82,7 @@ static void set_host(struct client_settings *s, struct qless_str host)
 
 	client_settings_set_text(&s->host, copy);
 	client_settings_set_text(&s->socket, NULL);
+	client_settings_set_text(&s->others, NULL);
 	free(copy);
 }
 
@@ -117,13 +119,82 @@ static bool set_host_and_port(struct client_settings *s, struct qless_str text, 
 	return true;
 }
 
+/* Returns the part of a list before the next comma, and removes it with the comma. */
+static struct qless_str take_word(struct qless_str *list)
+{
+	const char *comma = memchr(list->ptr, ',', list->len);
+	size_t len = comma != NULL ? (size_t)(comma - list->ptr) : list->len;
+	struct qless_str word = str_make(list->ptr, len);
+
+	len += comma != NULL;
+	*list = str_make(list->ptr + len, list->len - len);
+	return word;
+}
+
+/* Checks the servers of a list without keeping them. */
+static bool check_servers(const struct client_settings *s, struct qless_str list, struct buf *error)
+{
+	struct client_settings scratch;
+	bool is_valid = true;
+	size_t count = 1;
+
+	client_settings_init(&scratch);
+	scratch.port = s->port;
+	do {
+		is_valid = set_host_and_port(&scratch, take_word(&list), error);
+		count++;
+	} while (is_valid && list.len != 0);
+	client_settings_done(&scratch);
+	if (is_valid && count > CLIENT_SERVERS_MAX) {
+		buf_printf(error, "there are %zu servers: a group has at most %d", count,
+			   CLIENT_SERVERS_MAX);
+		return false;
+	}
+	return is_valid;
+}
+
+static bool set_servers(struct client_settings *s, struct qless_str list, struct buf *error)
+{
+	struct qless_str first = take_word(&list);
+	char *others;
+
+	if (!set_host_and_port(s, first, error))
+		return false;
+	if (list.len == 0)
+		return true;
+	if (!check_servers(s, list, error))
+		return false;
+	others = mem_dup(list.ptr, list.len);
+	client_settings_set_text(&s->others, others);
+	free(others);
+	return true;
+}
+
+bool client_settings_choose(struct client_settings *s, size_t server)
+{
+	struct buf error = BUF_INIT(0);
+	char *others = s->others;
+	struct qless_str list = str_from(others != NULL ? others : ""), word;
+	bool is_there = server == 0;
+
+	s->others = NULL;
+	for (; server > 0 && list.len != 0; server--) {
+		word = take_word(&list);
+		is_there = server == 1 && set_host_and_port(s, word, &error);
+	}
+	free(others);
+	buf_done(&error);
+	return is_there;
+}
+
 bool client_settings_set_address(struct client_settings *s, const char *text, struct buf *error)
 {
 	if (strchr(text, '/') != NULL) {
 		client_settings_set_text(&s->socket, text);
+		client_settings_set_text(&s->others, NULL);
 		return true;
 	}
-	return set_host_and_port(s, str_from(text), error);
+	return set_servers(s, str_from(text), error);
 }
 
 /* ---- URIs ---- */
@@ -233,7 +304,7 @@ static bool set_inet_uri(struct client_settings *s, struct qless_str rest, struc
 		client_settings_set_text(&s->socket, NULL);
 		return set_port(s, str_make(address.ptr + 1, address.len - 1), error);
 	}
-	return set_host_and_port(s, address, error);
+	return set_servers(s, address, error);
 }
 
 bool client_settings_set_uri(struct client_settings *s, const char *uri, struct buf *error)
@@ -287,4 +358,6 @@ void client_settings_print_address(const struct client_settings *s, struct buf *
 		buf_printf(out, "[%s]:%d", s->host, s->port);
 	else
 		buf_printf(out, "%s:%d", s->host, s->port);
+	if (s->others != NULL && s->socket == NULL)
+		buf_printf(out, ",%s", s->others);
 }

@@ -5,6 +5,7 @@
 #define CLIENT_SETTINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "util/buf.h"
 
@@ -12,6 +13,8 @@
 #define CLIENT_PORT 7537
 /* The largest number of a database, as in qlessd.conf(5). */
 #define CLIENT_DB_MAX 16383
+/* The largest number of servers of a group. */
+#define CLIENT_SERVERS_MAX 9
 /* Seconds. Defaults for connecting, and for waiting for a reply. */
 #define CLIENT_CONNECT_TIMEOUT_S 10
 #define CLIENT_REPLY_TIMEOUT_S	 60
@@ -21,6 +24,9 @@ struct client_settings {
 	char *host; /* never NULL: a name or an address */
 	int port;
 	char *socket; /* path of a Unix socket, to be used instead of host and port */
+	/* "host:port,host:port": the other servers of a group. The client uses the one that leads.
+	 * NULL: the server is alone. */
+	char *others;
 	char *user;
 	char *password;
 	unsigned db;
@@ -53,7 +59,8 @@ void client_settings_set_text(char **text, const char *value);
 
 /*
  * Sets the address from "host", "host:port", "[v6]:port" or the path of a socket, which has a
- * slash. A port that is not given stays. On failure appends the reason to `error`, and returns
+ * slash. A port that is not given stays. "host:port,host:port" names several servers of a group;
+ * CLIENT_SERVERS_MAX bounds them. On failure appends the reason to `error`, and returns
  * false.
  */
 bool client_settings_set_address(struct client_settings *s, const char *text, struct buf *error);
@@ -61,7 +68,7 @@ bool client_settings_set_address(struct client_settings *s, const char *text, st
 /*
  * Sets what a URI names and leaves the rest alone:
  *
- *	redis://[[user]:password@][host][:port][/db]      also qless://
+ *	redis://[[user]:password@][host][:port][,host[:port]...][/db]      also qless://
  *	rediss://...                                      TLS; also qlesss://
  *	unix://[[user]:password@]/path[?db=n]             also redis+unix://
  *
@@ -71,6 +78,10 @@ bool client_settings_set_uri(struct client_settings *s, const char *uri, struct 
 
 /* Set the address from a URI if `text` contains "://", and otherwise from an address. */
 bool client_settings_set_any(struct client_settings *s, const char *text, struct buf *error);
+
+/* Sets host and port to those of a server of the group, and removes the others. Server 0 is the
+ * first one. Returns false if there is no such server. */
+bool client_settings_choose(struct client_settings *s, size_t server);
 
 /* Appends the address for messages: "host:port", "[v6]:port" or the path of the socket. */
 void client_settings_print_address(const struct client_settings *s, struct buf *out);

@@ -53,8 +53,8 @@ static void send_request(struct worker *w, enum request_kind kind, struct task *
 
 bool reply_is_passing(const struct client_reply *reply)
 {
-	static const char *const codes[] = { "MISCONF",	 "OOM",	 "LOADING",
-					     "READONLY", "BUSY", "UNBLOCKED" };
+	static const char *const codes[] = { "MISCONF",	   "OOM",  "LOADING",  "READONLY",
+					     "MASTERDOWN", "BUSY", "UNBLOCKED" };
 
 	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
 		if (client_reply_has_code(reply, codes[i]))

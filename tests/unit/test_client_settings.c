@@ -95,8 +95,37 @@ static void addresses_have_a_host_and_a_port(void)
 	assert_any("./sock", "./sock");
 }
 
+static void a_list_names_the_servers_of_a_group(void)
+{
+	struct client_settings chosen;
+
+	assert_any("a:1,b:2,[::1]:3", "a:1,b:2,[::1]:3");
+	assert_any("a:1,b:2 user=u password=p,q db=4 tls", "rediss://u:p,q@a:1,b:2/4");
+	client_settings_copy(&chosen, &options.settings);
+	TEST_ASSERT_TRUE(client_settings_choose(&chosen, 0));
+	TEST_ASSERT_EQUAL_STRING("a", chosen.host);
+	TEST_ASSERT_EQUAL_INT(1, chosen.port);
+	TEST_ASSERT_NULL(chosen.others);
+	client_settings_done(&chosen);
+	client_settings_copy(&chosen, &options.settings);
+	TEST_ASSERT_TRUE(client_settings_choose(&chosen, 1));
+	TEST_ASSERT_EQUAL_STRING("b", chosen.host);
+	TEST_ASSERT_EQUAL_INT(2, chosen.port);
+	client_settings_done(&chosen);
+	client_settings_copy(&chosen, &options.settings);
+	TEST_ASSERT_FALSE(client_settings_choose(&chosen, 2));
+	client_settings_done(&chosen);
+	/* A later address of one server replaces the list. */
+	again();
+	TEST_ASSERT_EQUAL_INT(1, TAKE("-u", "redis://a:1,b:2", "-h", "c"));
+	TEST_ASSERT_EQUAL_STRING("c:1", described());
+}
+
 static void wrong_addresses_are_refused(void)
 {
+	assert_refused("'' has no host", "a,,b");
+	assert_refused("'x' is not a port: give a number from 1 to 65535", "a:1,b:x");
+	assert_refused("there are 10 servers: a group has at most 9", "a,b,c,d,e,f,g,h,i,j");
 	assert_refused("'' has no host", "");
 	assert_refused("':99' has no host", ":99");
 	assert_refused("'0' is not a port: give a number from 1 to 65535", "h:0");
@@ -218,6 +247,7 @@ int main(int argc, char **argv)
 {
 	UNITY_BEGIN();
 	RUN(addresses_have_a_host_and_a_port);
+	RUN(a_list_names_the_servers_of_a_group);
 	RUN(wrong_addresses_are_refused);
 	RUN(uris_name_everything);
 	RUN(wrong_uris_are_refused);
