@@ -272,7 +272,7 @@ void loading_repeat(struct server *s)
 	struct persist *p = s->persist;
 	int rc;
 
-	log_notice("the state is ahead of the log of the group, and is loaded again");
+	log_notice("the state is not that of the log of the group, and is loaded again");
 	p->loading.begin_us = p->loading.turn_us = clock_mono_us();
 	replay_init(&p->loading.replay, s->env.databases, apply, s);
 	s->loading = true;

@@ -49,7 +49,7 @@ static bool add_member(struct members *members, char *word)
 		return false;
 	*equals = '\0';
 	return num_parse_u64(str_from(word), 1, INT64_MAX, &id) &&
-	       strchr(equals + 1, ':') != NULL &&
+	       strchr(equals + 1, ':') != NULL && members_find(members, id) == NULL &&
 	       members_set(members, id, equals + 1, /* is_voter= */ true);
 }
 

@@ -443,6 +443,55 @@ static void without_a_majority_nothing_is_acknowledged(void)
 	check_states();
 }
 
+/* Starts a server that must not start, and looks for the reason. */
+#define REFUSED(reason, ...)                                                         \
+	do {                                                                         \
+		char *output_;                                                       \
+		int status_ = QLESSD_RUN(&output_, "--dir", dir.path, "--port", "0", \
+					 "--unixsocket", socket, __VA_ARGS__);       \
+		TEST_ASSERT_NOT_EQUAL_INT(0, status_);                               \
+		TEST_ASSERT_NOT_NULL_MESSAGE(strstr(output_, reason), output_);      \
+		free(output_);                                                       \
+	} while (0)
+
+static void a_group_that_cannot_be_is_refused(void)
+{
+	char socket[QLESSD_PATH_MAX];
+	struct tempdir dir;
+
+	tempdir_init(&dir);
+	snprintf(socket, sizeof socket, "%s/socket", dir.path);
+	REFUSED("needs the directives replication-id and replication-port", "--begin-group");
+	REFUSED("--group-id 12 does not have 32 hexadecimal digits", "--begin-group",
+		"--replication-id", "1", "--replication-port", "1", "--group-id", "12");
+	REFUSED("--group-members 1:h is not a list of members", "--begin-group", "--replication-id",
+		"1", "--replication-port", "1", "--group-members", "1:h");
+	REFUSED("--group-members 1=h:1 1=i:1 is not a list of members", "--begin-group",
+		"--replication-id", "1", "--replication-port", "1", "--group-members",
+		"1=h:1 1=i:1");
+	REFUSED("does not have this node, 3", "--begin-group", "--replication-id", "3",
+		"--replication-port", "1", "--group-members", "1=h:1 2=i:1");
+	REFUSED("a group of servers needs a log", "--begin-group", "--appendonly", "no");
+	tempdir_done(&dir);
+}
+
+static void the_log_of_a_group_needs_its_directives(void)
+{
+	struct qlessd *q = &nodes[0].q;
+	struct tempdir dir;
+	char socket[QLESSD_PATH_MAX];
+
+	/* This one is a node already. */
+	disconnect(&nodes[0]);
+	kill(q->pid, SIGTERM);
+	TEST_ASSERT_EQUAL_INT(0, qlessd_wait(q));
+	dir = q->dir;
+	snprintf(socket, sizeof socket, "%s/other", dir.path);
+	REFUSED("is that of a group already", "--begin-group", "--replication-id", "1",
+		"--replication-port", "1");
+	REFUSED("set replication-port", "--replication-id", "1");
+}
+
 int main(int argc, char **argv)
 {
 	qlessd_take_args(&argc, argv);
@@ -453,5 +502,7 @@ int main(int argc, char **argv)
 	RUN(a_leader_that_stood_still_follows);
 	RUN(a_leader_forgets_what_only_it_has_run);
 	RUN(without_a_majority_nothing_is_acknowledged);
+	RUN(a_group_that_cannot_be_is_refused);
+	RUN(the_log_of_a_group_needs_its_directives);
 	return UNIT_RESULT();
 }
