@@ -8,6 +8,7 @@
 #include "server/http_answer.h"
 #include "server/http_history.h"
 #include "server/http_pages.h"
+#include "server/http_places.h"
 #include "server/http_serve.h"
 #include "server/server_int.h"
 #include "server/share.h"
@@ -65,7 +66,7 @@ void http_init(struct server *s)
 	if (s->config->http_port == 0 && s->config->https_port == 0)
 		return;
 	s->http = mem_zalloc(sizeof *s->http);
-	TAILQ_INIT(&s->http->conns);
+	http_places_init(s->http);
 	s->http->limit = s->config->http_maxclients;
 	s->http->pages = http_pages_new();
 	s->http->api = http_api_new();
@@ -92,45 +93,6 @@ size_t http_connection_count(const struct server *s)
 	return s->http != NULL ? s->http->count : 0;
 }
 
-/* A client with a request that waits for a command or gets a stream has shown what it wants. */
-static bool may_be_cut(const struct http_conn *h)
-{
-	return h->phase == HTTP_READING || h->conn->client.session.user == NULL;
-}
-
-/* The list has the order of the times. */
-static struct http_conn *find_least_useful(const struct http *http)
-{
-	struct http_conn *h, *found = NULL;
-
-	TAILQ_FOREACH(h, &http->conns, link) {
-		if (h->conn->client.session.user == NULL)
-			return h;
-		if (found == NULL && may_be_cut(h))
-			found = h;
-	}
-	return found;
-}
-
-bool http_make_room(struct server *s)
-{
-	struct http_conn *h;
-
-	if (s->http->count < s->http->limit)
-		return true;
-	h = find_least_useful(s->http);
-	if (h == NULL)
-		return false;
-	s->stats.http_disconnects++;
-	s->strangers.cut++;
-	if (complaints_take(&s->complaints))
-		log_warning("closed the slowest connection to http-port: all %zu of "
-			    "http-maxclients were in use",
-			    s->http->limit);
-	conn_kill(h->conn, NULL);
-	return true;
-}
-
 /*
  * Birth and death
  */
@@ -145,10 +107,8 @@ void http_conn_init(struct conn *c)
 	http_parser_init(&h->parser);
 	chain_init(&h->reply, pool);
 	chain_init(&h->fields, pool);
-	h->useful_us = c->created_us;
-	TAILQ_INSERT_TAIL(&http->conns, h, link);
-	http->count++;
 	c->http = h;
+	http_places_enter(http, h);
 	json_reply_init(&c->client.writer, &h->reply, &h->json);
 }
 
@@ -164,11 +124,8 @@ void http_conn_leave(struct conn *c)
 /* A connection that is closing keeps its place until it is dead. */
 void http_conn_remove(struct conn *c)
 {
-	struct http *http = c->client.server->http;
-
 	http_conn_leave(c);
-	TAILQ_REMOVE(&http->conns, c->http, link);
-	http->count--;
+	http_places_leave(c->client.server->http, c->http);
 }
 
 void http_conn_free(struct http_conn *h)
@@ -190,12 +147,8 @@ size_t http_conn_memory(const struct conn *c)
 /* The connection did what it is for. */
 static void note_use(struct http_conn *h)
 {
-	struct server *s = h->conn->client.server;
-
-	h->useful_us = s->clocks.mono_us;
 	h->begun_us = 0;
-	TAILQ_REMOVE(&s->http->conns, h, link);
-	TAILQ_INSERT_TAIL(&s->http->conns, h, link);
+	http_places_renew(h->conn->client.server->http, h);
 }
 
 /*
@@ -381,7 +334,7 @@ static enum step take_step(struct conn *c, char *base, size_t len)
 }
 
 /* Each request takes several steps; a new one does not begin after the share of this turn. */
-size_t http_conn_run(struct conn *c, char *base, size_t len)
+static size_t run_steps(struct conn *c, char *base, size_t len)
 {
 	struct server *s = c->client.server;
 	int64_t elapsed_us, until_ns;
@@ -422,6 +375,15 @@ size_t http_conn_run(struct conn *c, char *base, size_t len)
 		}
 	}
 	return c->state == CONN_OPEN ? used : len;
+}
+
+size_t http_conn_run(struct conn *c, char *base, size_t len)
+{
+	size_t used = run_steps(c, base, len);
+
+	if (c->state != CONN_DEAD)
+		http_places_update(c->client.server->http, c->http);
+	return used;
 }
 
 size_t http_conn_room(const struct conn *c, size_t len)

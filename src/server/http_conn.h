@@ -27,6 +27,7 @@
 #include "http/response.h"
 #include "server/http_api.h"
 #include "server/http_login.h"
+#include "server/http_places.h"
 #include "util/chain.h"
 #include "util/str.h"
 
@@ -37,8 +38,6 @@ struct http_history;
 struct http_pages;
 struct http_stream_ops;
 struct server;
-
-TAILQ_HEAD(http_conn_list, http_conn);
 
 enum http_phase {
 	HTTP_READING,	/* the request has not arrived, or waits for its turn */
@@ -52,15 +51,14 @@ struct http_conn {
 	struct conn *conn;
 	struct http_parser parser;
 	enum http_phase phase;
-	bool is_remote;	   /* the client is on another machine */
-	bool is_head;	   /* the answer has no body: the method is HEAD */
-	bool keeps_alive;  /* the connection stays after the answer */
-	bool is_old;	   /* the client speaks HTTP/1.0 */
-	bool is_private;   /* the answer must not be stored */
-	bool tells_state;  /* output may tell of jobs, so it waits until they are durable */
-	bool is_chunked;   /* the stream is sent in chunks */
-	int64_t begun_us;  /* monotonic: since when a request arrives; 0: none does */
-	int64_t useful_us; /* monotonic: when it began, or last got an answer */
+	bool is_remote;	  /* the client is on another machine */
+	bool is_head;	  /* the answer has no body: the method is HEAD */
+	bool keeps_alive; /* the connection stays after the answer */
+	bool is_old;	  /* the client speaks HTTP/1.0 */
+	bool is_private;  /* the answer must not be stored */
+	bool tells_state; /* output may tell of jobs, so it waits until they are durable */
+	bool is_chunked;  /* the stream is sent in chunks */
+	int64_t begun_us; /* monotonic: since when a request arrives; 0: none does */
 
 	struct chain reply; /* the body of the answer; the writer of the client writes to it */
 	struct json_reply json;
@@ -69,14 +67,15 @@ struct http_conn {
 	struct event_stream *events; /* if the stream is one of events */
 	struct http_api_call api;
 	struct http_login login;
-	bool has_session;	     /* the user of the request comes from a cookie */
-	TAILQ_ENTRY(http_conn) link; /* in the order of useful_us */
+	bool has_session; /* the user of the request comes from a cookie */
+	enum http_use use;
+	TAILQ_ENTRY(http_conn) link; /* of connections with the same use */
 };
 
 /* The state that all connections of HTTP share. There is none without a port for them. */
 struct http {
-	struct http_conn_list conns;
-	size_t count;
+	struct http_conn_list conns[HTTP_USE_COUNT];
+	size_t count;		     /* in all lists */
 	size_t limit;		     /* http-maxclients, or less if descriptors are short */
 	struct http_request request; /* that is being read or carried out */
 	uint64_t seeds[2];	     /* of hashes of logins */
@@ -92,10 +91,6 @@ struct http {
 void http_init(struct server *s);
 void http_done(struct server *s);
 size_t http_connection_count(const struct server *s);
-
-/* Returns whether a new connection may be accepted. If all places are taken, the connection closes
- * that did nothing useful for the longest time, those without a user first. */
-bool http_make_room(struct server *s);
 
 /*
  * For connections

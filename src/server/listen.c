@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "command/acl.h"
+#include "server/http_places.h"
 #include "server/server_int.h"
 #include "sys/log.h"
 #include "util/mem.h"
@@ -161,7 +162,7 @@ static void greet_http(struct listener *l, int fd, const struct sockaddr_storage
 	socklen_t own_len = sizeof own;
 	struct conn *c;
 
-	if (!http_make_room(s)) {
+	if (!http_places_make_room(s)) {
 		turn_away(l, fd, full_text);
 		return;
 	}

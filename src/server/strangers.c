@@ -19,12 +19,20 @@ static size_t bytes_of(const struct conn *c)
 	return conn_memory(c) + (tls_session_version(&c->transport) != NULL ? HANDSHAKE_BYTES : 0);
 }
 
+/* Returns the list of unauthenticated connections with the same protocol. */
+static struct stranger_list *list_for(struct conn *c)
+{
+	struct strangers *strangers = &c->client.server->strangers;
+
+	return c->http != NULL ? &strangers->unauthenticated_http : &strangers->unauthenticated;
+}
+
 static void leave(struct conn *c)
 {
 	struct strangers *strangers = &c->client.server->strangers;
 
 	if (c->standing == CONN_UNAUTHENTICATED) {
-		TAILQ_REMOVE(&strangers->unauthenticated, c, stranger);
+		TAILQ_REMOVE(list_for(c), c, stranger);
 		strangers->count -= c->http == NULL;
 		strangers->bytes -= c->stranger_bytes;
 	} else if (c->standing == CONN_SILENT) {
@@ -40,7 +48,7 @@ static void enter(struct conn *c, enum conn_standing standing)
 	if (standing != CONN_KNOWN)
 		c->stranger_us = c->client.server->clocks.mono_us;
 	if (standing == CONN_UNAUTHENTICATED) {
-		TAILQ_INSERT_TAIL(&strangers->unauthenticated, c, stranger);
+		TAILQ_INSERT_TAIL(list_for(c), c, stranger);
 		strangers->count += c->http == NULL;
 		c->stranger_bytes = 0;
 	} else if (standing == CONN_SILENT) {
@@ -66,7 +74,11 @@ static void cut(struct conn *c, const char *reason)
 static void cut_oldest(struct server *s, const char *reason)
 {
 	struct conn *oldest = TAILQ_FIRST(&s->strangers.unauthenticated);
+	struct conn *oldest_http = TAILQ_FIRST(&s->strangers.unauthenticated_http);
 
+	if (oldest == NULL ||
+	    (oldest_http != NULL && oldest_http->stranger_us < oldest->stranger_us))
+		oldest = oldest_http;
 	if (oldest != NULL)
 		cut(oldest, reason);
 }
@@ -76,8 +88,6 @@ static void cut_oldest_of_resp(struct server *s, const char *reason)
 {
 	struct conn *oldest = TAILQ_FIRST(&s->strangers.unauthenticated);
 
-	while (oldest != NULL && oldest->http != NULL)
-		oldest = TAILQ_NEXT(oldest, stranger);
 	if (oldest != NULL)
 		cut(oldest, reason);
 }
@@ -85,6 +95,7 @@ static void cut_oldest_of_resp(struct server *s, const char *reason)
 void strangers_init(struct server *s)
 {
 	TAILQ_INIT(&s->strangers.unauthenticated);
+	TAILQ_INIT(&s->strangers.unauthenticated_http);
 	TAILQ_INIT(&s->strangers.silent);
 }
 
@@ -129,7 +140,7 @@ void strangers_tick(struct server *s)
 
 	for (c = TAILQ_FIRST(&s->strangers.unauthenticated); c != NULL && is_overdue(c); c = next) {
 		next = TAILQ_NEXT(c, stranger);
-		if (c->http == NULL && (c->state == CONN_OPEN || c->state == CONN_HELD))
+		if (c->state == CONN_OPEN || c->state == CONN_HELD)
 			cut(c, "authentication-timeout");
 	}
 	while (s->strangers.bytes > s->config->unauthenticated_memory_bytes)

@@ -28,6 +28,7 @@ enum conn_standing {
 
 struct strangers {
 	struct stranger_list unauthenticated; /* in the order in which they became so */
+	struct stranger_list unauthenticated_http;
 	struct stranger_list silent;
 	size_t count; /* unauthenticated ones that speak RESP */
 	size_t bytes; /* that all unauthenticated ones hold */

@@ -15,6 +15,8 @@
 
 #define WORKER_US   10000
 #define OPERATOR_US 20000
+/* A turn refuses 64 connections, which takes a quarter of this without a crowd. */
+#define REFUSALS_US 3000
 
 #define CLIENTS	      9000
 #define SUBSCRIBERS   50
@@ -25,6 +27,7 @@
 #define LISTENED      9990 /* queues to which each of many attached workers listens */
 #define TRANSACTIONS  100
 #define QUEUED	      2000 /* commands of each of them */
+#define REFUSED	      300  /* connections at once, of which the system keeps 500 */
 /* Caches and memory are shared with other processes of the machine, so the best attempt counts. */
 #define ATTEMPTS 10
 
@@ -32,6 +35,7 @@ static struct qlessd q;
 static struct peer *admin;
 static struct peer *crowd[CLIENTS];
 static int crowd_size;
+static int http_port;
 
 static void raise_file_limit(void)
 {
@@ -137,10 +141,11 @@ static void gather_one_with_patterns(void)
 	gather_with_names("PSUBSCRIBE", 1);
 }
 
+/* The system does not keep ports of connections that are reset. */
 static void close_all(void)
 {
 	for (int i = 0; i < crowd_size; i++)
-		peer_close(crowd[i]);
+		peer_reset(crowd[i]);
 	crowd_size = 0;
 }
 
@@ -154,7 +159,8 @@ static void wait_until_freed(void)
 {
 	WAIT_UNTIL(clients_info("connected_clients:") == 1 && clients_info("ended_clients:") == 0 &&
 		   clients_info("ended_subscriptions:") == 0 &&
-		   clients_info("ended_listeners:") == 0);
+		   clients_info("ended_listeners:") == 0 &&
+		   peer_ask_number(admin, "INFO stats", "http_connections:") <= 0);
 }
 
 /* ---- what is measured ---- */
@@ -445,6 +451,34 @@ static void reset(void)
 	WAIT_UNTIL(clients_info("ended_subscriptions:") == 0);
 }
 
+/* Takes all places for HTTP, and waits. */
+static void gather_http(void)
+{
+	crowd_size = CLIENTS;
+	for (int i = 0; i < crowd_size; i++) {
+		crowd[i] = peer_connect_to("127.0.0.1", http_port);
+		peer_send_text(crowd[i], "POST /v1/queues/none/pop HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+					 "Content-Type: application/json\r\nContent-Length: 30\r\n"
+					 "\r\n{\"worker\":\"w\",\"timeout\":10000}");
+	}
+	WAIT_UNTIL(clients_info("blocked_clients:") == CLIENTS);
+}
+
+/* Connects so often that the server accepts as many connections in a turn as it may. */
+static void connect_in_vain(void)
+{
+	struct peer *refused[REFUSED];
+
+	qlessd_halt(&q);
+	for (int i = 0; i < REFUSED; i++)
+		refused[i] = peer_connect_to("127.0.0.1", http_port);
+	qlessd_go_on(&q);
+	for (int i = 0; i < REFUSED; i++) {
+		TEST_ASSERT_TRUE(peer_gets_more(refused[i]));
+		peer_reset(refused[i]);
+	}
+}
+
 /* Returns the processor time of the longest turn in microseconds. */
 static int64_t measure(const struct row *row)
 {
@@ -549,6 +583,22 @@ static void many_connections_are_served(void)
 	CHECK(rows);
 }
 
+static void many_connections_to_http_are_refused(void)
+{
+	static const struct row rows[] = {
+		{ "refuse connections to http-port", REFUSALS_US, gather_http, connect_in_vain },
+	};
+	char port[16], places[16];
+
+	qlessd_stop(&q);
+	http_port = qlessd_free_port();
+	snprintf(port, sizeof port, "%d", http_port);
+	snprintf(places, sizeof places, "%d", CLIENTS);
+	QLESSD_START(&q, "--http-port", port, "--http-maxclients", places, "--maxclients", "100");
+	admin = peer_connect(&q);
+	CHECK(rows);
+}
+
 static void many_messages_are_delivered(void)
 {
 	static const struct row rows[] = {
@@ -570,6 +620,7 @@ int main(int argc, char **argv)
 	RUN(many_subscriptions_are_checked);
 	RUN(many_listeners_end);
 	RUN(many_connections_are_served);
+	RUN(many_connections_to_http_are_refused);
 	RUN(many_messages_are_delivered);
 	return UNIT_RESULT();
 }
