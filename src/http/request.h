@@ -31,6 +31,7 @@ enum http_method {
 #define HTTP_FIELDS(X)                                               \
 	X(ACCEPT, "accept", true)                                    \
 	X(ACCEPT_ENCODING, "accept-encoding", true)                  \
+	X(ACCEPT_LANGUAGE, "accept-language", true)                  \
 	X(REQUESTED_HEADERS, "access-control-request-headers", true) \
 	X(REQUESTED_METHOD, "access-control-request-method", false)  \
 	X(AUTHORIZATION, "authorization", false)                     \
@@ -45,6 +46,7 @@ enum http_method {
 	X(IF_NONE_MATCH, "if-none-match", true)                      \
 	X(LAST_EVENT_ID, "last-event-id", false)                     \
 	X(ORIGIN, "origin", false)                                   \
+	X(REFERER, "referer", true)                                  \
 	X(SEC_FETCH_DEST, "sec-fetch-dest", false)                   \
 	X(SEC_FETCH_MODE, "sec-fetch-mode", false)                   \
 	X(SEC_FETCH_SITE, "sec-fetch-site", false)                   \

@@ -74,6 +74,21 @@ bool http_host_is_ours(const struct server *s, struct qless_str host)
 	       is_own_name(s->http, name) || is_configured(&s->config->http_hosts, name);
 }
 
+bool http_may_be_of_browser(const struct http_request *r)
+{
+	static const enum http_field fields[] = {
+		HTTP_FIELD_ACCEPT_LANGUAGE, HTTP_FIELD_COOKIE,	       HTTP_FIELD_ORIGIN,
+		HTTP_FIELD_REFERER,	    HTTP_FIELD_SEC_FETCH_DEST, HTTP_FIELD_SEC_FETCH_MODE,
+		HTTP_FIELD_SEC_FETCH_SITE,
+	};
+
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		if (http_has_field(r, fields[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Only an old client sends no host. */
 enum http_admission http_check_host(struct conn *c, const struct http_request *r)
 {

@@ -18,6 +18,10 @@
 struct conn;
 struct server;
 
+/* Returns whether a browser may have sent the request. A page that makes a browser send one cannot
+ * leave out Accept-Language. */
+bool http_may_be_of_browser(const struct http_request *r);
+
 /* Returns whether the value of Host names this server. */
 bool http_host_is_ours(const struct server *s, struct qless_str host);
 

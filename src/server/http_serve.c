@@ -31,7 +31,8 @@ enum http_admission http_serve_head(struct conn *c, const struct http_request *r
 	/* The output of earlier requests may still be there. */
 	c->http->tells_state |= is_api(&r->target);
 	/* Monitors use any name for a machine, unless the configuration says which there are. */
-	if (!is_page || c->client.server->config->http_hosts.count != 0)
+	if (!is_page || c->client.server->config->http_hosts.count != 0 ||
+	    http_may_be_of_browser(r))
 		result = http_check_host(c, r);
 	if (result == HTTP_ADMITTED)
 		result = http_check_origin(c, r, !is_api(&r->target));

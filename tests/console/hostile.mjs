@@ -122,6 +122,25 @@ const cases = {
       other.close();
     }
   },
+
+  'a page whose name leads to this server cannot read': async ({ open }) => {
+    const base = BASE.replace('127.0.0.1', 'rebound.example');
+    const screen = await open();
+    const page = await screen.context.newPage(); // is not watched
+    assert.equal((await page.goto(`${base}/metrics`)).status(), 421);
+    const statuses = await page.evaluate(async () => {
+      const ways = [{}, { credentials: 'omit', referrerPolicy: 'no-referrer', mode: 'same-origin',
+        headers: { Accept: 'text/plain', 'Accept-Language': '', 'User-Agent': 'Prometheus' } }];
+      const found = [];
+      for (const path of ['/metrics', '/healthz', '/readyz', '/v1/queues', '/']) {
+        for (const way of ways) {
+          found.push((await fetch(path, way)).status);
+        }
+      }
+      return found;
+    });
+    assert.deepEqual(statuses, Array(10).fill(421));
+  },
 };
 
 await runInBrowser(cases, { prepare: fillHostile });

@@ -783,6 +783,39 @@ static void a_request_names_a_host_that_is_ours(void)
 	}
 }
 
+/* A monitor may use any name, and a page that the DNS leads here may not. */
+static void pages_for_monitors_check_the_host_of_browsers(void)
+{
+	static const char *const paths[] = { "GET /healthz", "GET /readyz", "GET /metrics" };
+	static const char *const signs[] = {
+		"Accept-Language: en\r\n",
+		"Accept-Language:\r\n",
+		"accept-language: *\r\n",
+		"Origin: http://evil.example\r\n",
+		"Referer: http://evil.example/\r\n",
+		"Cookie: a=b\r\n",
+		"Sec-Fetch-Site: same-origin\r\n",
+		"Sec-Fetch-Mode: cors\r\n",
+		"Sec-Fetch-Dest: empty\r\n",
+	};
+	static const char scrape[] = "Host: any.name\r\nAccept: text/plain\r\n"
+				     "Accept-Encoding: gzip\r\nUser-Agent: Prometheus/2.45\r\n";
+	char fields[200];
+
+	start();
+	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+		for (size_t k = 0; k < sizeof signs / sizeof signs[0]; k++) {
+			snprintf(fields, sizeof fields, "Host: evil.example\r\n%s", signs[k]);
+			assert_status(ask(paths[i], fields, NULL), 421);
+		}
+		assert_status(ask(paths[i], scrape, NULL), 200);
+		connect_again();
+		assert_status(ask(paths[i], "Host: LocalHost\r\nAccept-Language: en\r\n", NULL),
+			      200);
+		connect_again();
+	}
+}
+
 static void a_page_of_another_origin_is_refused(void)
 {
 	start();
@@ -916,6 +949,7 @@ int main(int argc, char **argv)
 	RUN(a_change_of_the_user_ends_what_the_connection_remembers);
 	RUN(without_a_password_only_this_machine_is_served);
 	RUN(a_request_names_a_host_that_is_ours);
+	RUN(pages_for_monitors_check_the_host_of_browsers);
 	RUN(a_page_of_another_origin_is_refused);
 	RUN(configured_origins_may_send_requests);
 	RUN(a_body_says_that_it_is_json);
