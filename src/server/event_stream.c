@@ -174,7 +174,8 @@ static void note_session(struct event_stream *stream, const struct http_request 
 	struct qless_str token;
 
 	stream->has_session = stream->conn->http->has_session;
-	if (stream->has_session && http_session_find_token(r->fields[HTTP_FIELD_COOKIE], &token))
+	if (stream->has_session && http_session_find_token(r->fields[HTTP_FIELD_HOST],
+							   r->fields[HTTP_FIELD_COOKIE], &token))
 		http_session_digest(token, &stream->session);
 }
 

@@ -175,7 +175,8 @@ static bool use_session(struct conn *c, const struct http_request *r)
 	struct qless_str token;
 
 	if (!http_has_field(r, HTTP_FIELD_COOKIE) ||
-	    !http_session_find_token(r->fields[HTTP_FIELD_COOKIE], &token))
+	    !http_session_find_token(r->fields[HTTP_FIELD_HOST], r->fields[HTTP_FIELD_COOKIE],
+				     &token))
 		return false;
 	user = http_session_use(c->client.server, token);
 	if (user == NULL)

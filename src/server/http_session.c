@@ -10,6 +10,7 @@
 #include "command/acl.h"
 #include "server/server_int.h"
 #include "sys/entropy.h"
+#include "util/buf.h"
 #include "util/container.h"
 #include "util/mem.h"
 
@@ -298,6 +299,9 @@ void http_sessions_tick(struct server *s)
 
 /* ---- cookies ---- */
 
+/* Digits of a port at most. */
+#define PORT_DIGITS 5
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -319,12 +323,49 @@ static struct qless_str next_pair(struct qless_str *rest)
 	return pair;
 }
 
-bool http_session_find_token(struct qless_str header, struct qless_str *ret_token)
+/* Returns the port in a value of Host; empty: none. */
+static struct qless_str port_of(struct qless_str host)
 {
-	while (header.len != 0) {
-		struct qless_str pair = next_pair(&header);
+	size_t digits = 0;
 
-		if (str_strip_prefix(pair, STR(HTTP_SESSION_COOKIE "="), ret_token))
+	while (digits < host.len && host.ptr[host.len - digits - 1] >= '0' &&
+	       host.ptr[host.len - digits - 1] <= '9')
+		digits++;
+	if (digits == 0 || digits > PORT_DIGITS || digits == host.len ||
+	    host.ptr[host.len - digits - 1] != ':')
+		return STR("");
+	return str_make(host.ptr + host.len - digits, digits);
+}
+
+void http_session_append_name(struct buf *text, struct qless_str host)
+{
+	struct qless_str port = port_of(host);
+
+	buf_append_str(text, STR(HTTP_SESSION_COOKIE));
+	if (port.len == 0)
+		return;
+	buf_append_char(text, '-');
+	buf_append_str(text, port);
+}
+
+/* Takes the name, the separator and the port from the front of a cookie. */
+static bool strip_name(struct qless_str pair, struct qless_str port, struct qless_str *ret_rest)
+{
+	if (!str_strip_prefix(pair, STR(HTTP_SESSION_COOKIE), &pair))
+		return false;
+	if (port.len != 0 &&
+	    (!str_strip_prefix(pair, STR("-"), &pair) || !str_strip_prefix(pair, port, &pair)))
+		return false;
+	return str_strip_prefix(pair, STR("="), ret_rest);
+}
+
+bool http_session_find_token(struct qless_str host, struct qless_str header,
+			     struct qless_str *ret_token)
+{
+	struct qless_str port = port_of(host);
+
+	while (header.len != 0) {
+		if (strip_name(next_pair(&header), port, ret_token))
 			return true;
 	}
 	return false;

@@ -21,12 +21,16 @@
 #include "util/hash.h"
 #include "util/str.h"
 
+struct buf;
 struct server;
 struct user;
 
 /* Digits of a token. */
 #define HTTP_SESSION_TOKEN_BYTES 64
 
+/* The name of the cookie is this, with the port that the browser uses: qlessd-7539. Browsers send
+ * cookies to all ports of a host, so each server needs a name of its own. A request whose Host has
+ * no port has no port in its cookie. */
 #define HTTP_SESSION_COOKIE "qlessd"
 
 struct http_sessions {
@@ -68,8 +72,11 @@ void http_sessions_check(struct server *s);
  * there may be. */
 void http_sessions_tick(struct server *s);
 
-/* Finds the token in the value of a Cookie header: the first cookie of the name
- * HTTP_SESSION_COOKIE. Returns false if there is none. */
-bool http_session_find_token(struct qless_str header, struct qless_str *ret_token);
+/* Appends the name of the cookie for a value of the header field Host. */
+void http_session_append_name(struct buf *text, struct qless_str host);
+/* Finds the token in the value of a Cookie header: the first cookie that has this name. Returns
+ * false if there is none. */
+bool http_session_find_token(struct qless_str host, struct qless_str header,
+			     struct qless_str *ret_token);
 
 #endif

@@ -52,15 +52,14 @@ static void answer(struct conn *c, const struct buf *body)
 }
 
 /* Gives the browser a cookie for as many seconds, or takes it away. */
-static void set_cookie(struct conn *c, const char *token, int64_t seconds)
+static void set_cookie(struct conn *c, struct qless_str host, const char *token, int64_t seconds)
 {
 	bool is_tls = tls_session_version(&c->transport) != NULL;
 	struct buf text = BUF_INIT(BUF_NO_MAX);
 
-	buf_printf(&text,
-		   HTTP_SESSION_COOKIE "=%s; Path=/; Max-Age=%lld; HttpOnly; "
-				       "SameSite=Strict%s",
-		   token, (long long)seconds, is_tls ? "; Secure" : "");
+	http_session_append_name(&text, host);
+	buf_printf(&text, "=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", token,
+		   (long long)seconds, is_tls ? "; Secure" : "");
 	http_reply_field(c, STR("Set-Cookie"), buf_str(&text));
 	buf_done(&text);
 }
@@ -101,7 +100,7 @@ static bool read_body(struct qless_str text, struct login_body *body)
 	return is_fine && body->has_user && body->has_password;
 }
 
-static void answer_login(struct conn *c)
+static void answer_login(struct conn *c, struct qless_str host)
 {
 	const struct user *user = c->client.session.user;
 	struct buf text = BUF_INIT(BUF_NO_MAX);
@@ -116,7 +115,7 @@ static void answer_login(struct conn *c)
 	if (http_login_shuts_out(c))
 		return;
 	http_session_begin(c->client.server, user, token);
-	set_cookie(c, token, c->client.server->config->http_session_lifetime_s);
+	set_cookie(c, host, token, c->client.server->config->http_session_lifetime_s);
 	explicit_bzero(token, sizeof token);
 	buf_append_str(&text, STR("{\"user\":"));
 	json_append_plain_string(&text, acl_user_name(user));
@@ -126,7 +125,8 @@ static void answer_login(struct conn *c)
 }
 
 /* AUTH counts and logs a failure, and delays the next attempt. */
-static enum dispatch_result log_in(struct conn *c, const struct login_body *body)
+static enum dispatch_result log_in(struct conn *c, struct qless_str host,
+				   const struct login_body *body)
 {
 	struct qless_str argv[] = { STR_INIT("auth"), buf_str(&body->user),
 				    buf_str(&body->password) };
@@ -137,7 +137,7 @@ static enum dispatch_result log_in(struct conn *c, const struct login_body *body
 	json_reply_begin(&c->http->json, STR(""), JSON_REPLY_STRING);
 	result = dispatch_request(&c->client, argv, 3);
 	if (result == DISPATCH_DONE)
-		answer_login(c);
+		answer_login(c, host);
 	return result;
 }
 
@@ -155,7 +155,7 @@ static enum dispatch_result run_login(struct conn *c, const struct http_request 
 
 	if (check_method(c, r, HTTP_METHOD_POST) && check_parameters(c, r)) {
 		if (read_body(r->body, &body))
-			result = log_in(c, &body);
+			result = log_in(c, r->fields[HTTP_FIELD_HOST], &body);
 		else
 			http_refuse(c, 400, "BADARG",
 				    "The body must be an object in JSON with the members \"user\" "
@@ -177,9 +177,10 @@ static void run_logout(struct conn *c, const struct http_request *r)
 	if (!check_method(c, r, HTTP_METHOD_POST) || !check_parameters(c, r))
 		return;
 	is_over = http_has_field(r, HTTP_FIELD_COOKIE) &&
-		  http_session_find_token(r->fields[HTTP_FIELD_COOKIE], &token) &&
+		  http_session_find_token(r->fields[HTTP_FIELD_HOST], r->fields[HTTP_FIELD_COOKIE],
+					  &token) &&
 		  http_session_end(c->client.server, token);
-	set_cookie(c, "", 0);
+	set_cookie(c, r->fields[HTTP_FIELD_HOST], "", 0);
 	buf_append_str(&text, STR("{\"ok\":"));
 	json_append_bool(&text, is_over);
 	buf_append_char(&text, '}');

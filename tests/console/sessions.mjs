@@ -18,7 +18,7 @@ const cases = {
     const cookies = await screen.context.cookies();
     assert.equal(cookies.length, 1);
     assert.deepEqual([cookies[0].name, cookies[0].httpOnly, cookies[0].sameSite],
-      ['qlessd', true, 'Strict']);
+      [`qlessd-${new URL(BASE).port}`, true, 'Strict']);
   },
 
   'a wrong password is refused, and the right one then works': async ({ open }) => {

@@ -28,7 +28,7 @@ def a_cookie_stands_for_the_user(server):
     c, attributes = log_in(server)
     equal(["Path=/", "Max-Age=604800", "HttpOnly", "SameSite=Strict"], attributes)
     has({"user": "alice", "session": True}, c.get("/v1/me"))
-    equal(71, len(c.headers["Cookie"]))
+    equal(len(f"qlessd-{server.port}=") + 64, len(c.headers["Cookie"]))
     other = server.client()
     has({"user": "default", "session": False}, other.get("/v1/me"))
 
@@ -38,9 +38,26 @@ def a_logout_ends_the_session(server):
     c, _ = log_in(server)
     answer = c.call("POST", "/v1/logout")
     equal({"ok": True}, answer.json)
-    contains("qlessd=; Path=/; Max-Age=0", answer.headers["Set-Cookie"])
+    contains(f"qlessd-{server.port}=; Path=/; Max-Age=0", answer.headers["Set-Cookie"])
     has({"user": "default", "session": False}, c.get("/v1/me"))
     equal({"ok": False}, c.post("/v1/logout"))
+
+
+def servers_at_two_ports_of_a_host_keep_their_cookies_apart(server):
+    make_user(server, "alice")
+    other = harness.Server()
+    try:
+        make_user(other, "bob")
+        alice, bob = log_in(server)[0], log_in(other, "bob")[0]
+        # A browser has one cookie of each name, and sends all of them to each port.
+        cookies = dict(c.headers["Cookie"].split("=") for c in (alice, bob))
+        for c in (alice, bob):
+            c.headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        equal(["alice", "bob"], [user_of(c) for c in (alice, bob)])
+        equal({"ok": True}, alice.post("/v1/logout"))
+        equal(["default", "bob"], [user_of(c) for c in (alice, bob)])
+    finally:
+        other.stop()
 
 
 def a_wrong_password_is_refused_and_counts(server):
@@ -137,8 +154,9 @@ def a_session_needs_the_password_of_the_server_no_more(server):
 
 def cookies_that_are_no_token_are_ignored(server):
     c = server.client()
-    for cookie in ("qlessd=", "qlessd=" + "0" * 64, "qlessd=" + "x" * 64, "qlessd", ";;;",
-                   "qlessd=" + "0" * 5000, "a=b; qlessd=\x7f", "qlessd=\xff"):
+    name = f"qlessd-{server.port}"
+    for cookie in (f"{name}=", f"{name}=" + "0" * 64, f"{name}=" + "x" * 64, name, ";;;",
+                   f"{name}=" + "0" * 5000, f"a=b; {name}=\x7f", f"{name}=\xff"):
         c.headers["Cookie"] = cookie
         status = c.call("GET", "/v1/me").status
         if status not in (200, 400):
@@ -385,6 +403,7 @@ if address is not None:
 sys.exit(harness.run([
     a_cookie_stands_for_the_user,
     a_logout_ends_the_session,
+    servers_at_two_ports_of_a_host_keep_their_cookies_apart,
     a_wrong_password_is_refused_and_counts,
     bodies_of_a_login_have_two_texts,
     a_change_of_the_user_ends_its_sessions,

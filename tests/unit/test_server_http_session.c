@@ -228,15 +228,20 @@ static void a_deleted_user_has_no_sessions(void)
 
 /* ---- cookies ---- */
 
-static const char *token_in(const char *header)
+static const char *token_for(const char *host, const char *header)
 {
 	static char text[200];
 	struct qless_str token;
 
-	if (!http_session_find_token(str_from(header), &token))
+	if (!http_session_find_token(str_from(host), str_from(header), &token))
 		return "none";
 	snprintf(text, sizeof text, "%.*s", (int)token.len, token.ptr);
 	return text;
+}
+
+static const char *token_in(const char *header)
+{
+	return token_for("jobs.example", header);
 }
 
 static void the_cookie_is_found_among_others(void)
@@ -250,6 +255,33 @@ static void the_cookie_is_found_among_others(void)
 	TEST_ASSERT_EQUAL_STRING("none", token_in("qlessd"));
 	TEST_ASSERT_EQUAL_STRING("none", token_in("Qlessd=abc"));
 	TEST_ASSERT_EQUAL_STRING("none", token_in("xqlessd=abc; a=qlessd=abc"));
+}
+
+static const char *name_for(const char *host)
+{
+	static struct buf name = BUF_INIT(BUF_NO_MAX);
+
+	buf_clear(&name);
+	http_session_append_name(&name, str_from(host));
+	return buf_cstr(&name);
+}
+
+static void each_port_of_a_host_has_a_cookie_of_its_own(void)
+{
+	static const char *const without_port[] = {
+		"", "a", "a:", "80", "a80", "a:8x", "a:x8", "a:123456", "::", "[::1]",
+	};
+
+	TEST_ASSERT_EQUAL_STRING("qlessd-80", name_for("a:80"));
+	TEST_ASSERT_EQUAL_STRING("qlessd-65535", name_for("127.0.0.1:65535"));
+	TEST_ASSERT_EQUAL_STRING("qlessd-8", name_for("[::1]:8"));
+	for (size_t i = 0; i < sizeof without_port / sizeof without_port[0]; i++) {
+		TEST_ASSERT_EQUAL_STRING("qlessd", name_for(without_port[i]));
+		TEST_ASSERT_EQUAL_STRING("b", token_for(without_port[i], "qlessd-80=a; qlessd=b"));
+	}
+	TEST_ASSERT_EQUAL_STRING("b", token_for("a:80", "qlessd-8=a; qlessd-80=b; qlessd=c"));
+	TEST_ASSERT_EQUAL_STRING("a", token_for("a:8", "qlessd-8=a; qlessd-80=b"));
+	TEST_ASSERT_EQUAL_STRING("none", token_for("a:80", "qlessd=a; qlessd80=b; qlessd-800=c"));
 }
 
 static void headers_at_random_have_no_cookie_that_is_not_there(void)
@@ -271,7 +303,7 @@ static void headers_at_random_have_no_cookie_that_is_not_there(void)
 		 */
 		copy = mem_alloc(len);
 		memcpy(copy, header, len);
-		if (http_session_find_token(str_make(copy, len), &token)) {
+		if (http_session_find_token(STR("a"), str_make(copy, len), &token)) {
 			found++;
 			TEST_ASSERT_TRUE(token.ptr >= copy + 7 &&
 					 token.ptr + token.len <= copy + len);
@@ -297,6 +329,7 @@ int main(int argc, char **argv)
 	RUN(a_change_of_the_user_ends_its_sessions_alone);
 	RUN(a_deleted_user_has_no_sessions);
 	RUN(the_cookie_is_found_among_others);
+	RUN(each_port_of_a_host_has_a_cookie_of_its_own);
 	RUN(headers_at_random_have_no_cookie_that_is_not_there);
 	return UNIT_RESULT();
 }
