@@ -33,8 +33,7 @@ bool checking_is_needed(const struct request *req, size_t first, size_t step)
 {
 	size_t bytes = 0;
 
-	if (req->checking != NULL || req->parts_left != NULL || req->env->spread == NULL ||
-	    req->session->is_noted)
+	if (req->checking != NULL || req->parts_left != NULL || req->env->spread == NULL)
 		return false;
 	for (size_t i = first + step - 1; i < req->nargs; i += step)
 		bytes += req->args[i].len;

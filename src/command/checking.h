@@ -8,8 +8,8 @@
  * and the operation is the same as without the parts.
  *
  * The server decides about admission again before the handler runs, because the state may have
- * changed since the command arrived. Commands of EXEC, and those whose changes the server notes for
- * the history, run as a whole at once, so their data is not checked in parts.
+ * changed since the command arrived. Commands of EXEC run as a whole at once, so their data is not
+ * checked in parts.
  */
 #ifndef COMMAND_CHECKING_H
 #define COMMAND_CHECKING_H

@@ -108,7 +108,6 @@ struct session {
 	int proto;	       /* 2 or 3 */
 	bool subscribed;       /* to any channel or pattern */
 	bool is_idempotent;    /* the unique key of this request stands for an Idempotency-Key */
-	bool is_noted;	       /* the server notes what this request changes, once it has run */
 	bool reads_copies;     /* READONLY: reads run on a node that follows, too */
 	struct qless_str peer; /* its address, for messages */
 };

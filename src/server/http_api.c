@@ -305,12 +305,15 @@ static enum dispatch_result run_command(struct conn *c, struct arguments *a)
 	json_reply_begin(&c->http->json,
 			 call->job_count != 0 ? STR("jids") : str_from(call->route->wrap),
 			 call->route->text);
+	c->http->leaves_entries = false;
 	if (!http_history_is_kept(c))
 		return dispatch(c, a);
-	c->client.session.is_noted = http_history_begin(c, a->argv, (int)a->argc);
+	c->http->leaves_entries = http_history_begin(c, a->argv, (int)a->argc);
 	result = dispatch(c, a);
-	c->client.session.is_noted = false;
-	http_history_end(c, result == DISPATCH_DONE && !c->http->json.is_error);
+	if (result == DISPATCH_WAIT)
+		http_history_put_off(c);
+	else
+		http_history_end(c, result == DISPATCH_DONE && !c->http->json.is_error);
 	return result;
 }
 

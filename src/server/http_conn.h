@@ -67,7 +67,8 @@ struct http_conn {
 	struct event_stream *events; /* if the stream is one of events */
 	struct http_api_call api;
 	struct http_login login;
-	bool has_session; /* the user of the request comes from a cookie */
+	bool has_session;    /* the user of the request comes from a cookie */
+	bool leaves_entries; /* the command of the request does, in the history of jobs */
 	enum http_use use;
 	TAILQ_ENTRY(http_conn) link; /* of connections with the same use */
 };

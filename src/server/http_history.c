@@ -30,6 +30,7 @@ enum noted {
 	NOTED_COMPLETIONS, /* those of MULTICOMPLETE that have ended */
 	NOTED_FAILED,	   /* those of the group of UNFAIL that have moved */
 	NOTED_PUTS,	   /* those that were put, if the worker of the put has another name */
+	NOTED_HELD,	   /* those that the worker has when the command begins */
 };
 
 /* Words for what a command did to its jobs. A command that deletes jobs leaves no history. The
@@ -59,6 +60,7 @@ static const struct verb {
 	{ "track", "track", "tracked", 1, NOTED_FIRST },
 	{ "track", "untrack", "untracked", 1, NOTED_FIRST },
 	{ "unfail", NULL, "retried", 0, NOTED_FAILED },
+	{ "worker.release", NULL, "worker released", 0, NOTED_HELD },
 };
 
 /* A job that may get an entry. */
@@ -184,6 +186,16 @@ static void add_failed(const struct walk *walk, bool is_limited, const struct ql
 		add_jid(walk->history, jobs->member(node), QLESS_FAILED);
 }
 
+/* The jobs with locks that end first. Beyond `max`, jobs get no entry. */
+static void add_held(const struct walk *walk, struct qless_str worker)
+{
+	const struct skiplist *jobs = view_worker_jobs(walk->engine, worker);
+	const struct skipnode *node = jobs != NULL ? skiplist_first(jobs) : NULL;
+
+	for (size_t left = walk->max; left > 0 && node != NULL; left--, node = skiplist_next(node))
+		add_jid(walk->history, jobs->member(node), QLESS_RUNNING);
+}
+
 static const struct verb *find_verb(const struct qless_str *argv, int argc)
 {
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
@@ -231,6 +243,10 @@ bool http_history_begin(struct conn *c, const struct qless_str *argv, int argc)
 	case NOTED_PUTS:
 		if (argc > 1 && str_equal(argv[1], acl_user_name(session->user)))
 			forget(h);
+		break;
+	case NOTED_HELD:
+		if (argc > 1)
+			add_held(&walk, argv[1]);
 		break;
 	}
 	return h->verb != NULL;
@@ -321,6 +337,33 @@ void http_history_end(struct conn *c, bool has_run)
 		note_some(s, PORTION_JOBS);
 	}
 	recording_end_group(s);
+}
+
+/* A release has changed something by the end of its first turn, and the jobs may go to other
+ * workers before it ends. */
+void http_history_put_off(struct conn *c)
+{
+	const struct verb *verb = c->client.server->http->history->verb;
+	bool has_run = verb != NULL && verb->noted == NOTED_HELD;
+
+	if (has_run)
+		c->http->leaves_entries = false;
+	http_history_end(c, has_run);
+}
+
+bool http_history_is_put_off(const struct client *client)
+{
+	const struct conn *c;
+
+	if (client->kind == CLIENT_INTERNAL)
+		return false;
+	c = conn_of(client);
+	return c->http != NULL && c->http->leaves_entries;
+}
+
+bool http_history_is_busy(const struct server *s)
+{
+	return s->http->history->count != 0;
 }
 
 bool http_history_can_run(const struct server *s)

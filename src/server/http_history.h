@@ -17,6 +17,7 @@
 #include "operation/operation.h"
 #include "util/str.h"
 
+struct client;
 struct conn;
 struct http_history;
 struct server;
@@ -32,10 +33,17 @@ bool http_history_is_kept(const struct conn *c);
  * command leaves entries. `has_run`: the command has ended without an error. */
 bool http_history_begin(struct conn *c, const struct qless_str *argv, int argc);
 void http_history_end(struct conn *c, bool has_run);
+/* Call this instead of the second one if the command goes on in later turns. If it only checks its
+ * request until then, the turn in which it runs calls both functions above. */
+void http_history_put_off(struct conn *c);
+/* Whether the command of the client goes on, and will leave entries. */
+bool http_history_is_put_off(const struct client *client);
 
 /* Called with every operation that changed something, right after it ran. */
 void http_history_note_change(struct server *s, const struct operation *op);
 
+/* Whether jobs wait for their entries, so that no other command can leave entries. */
+bool http_history_is_busy(const struct server *s);
 /* Whether jobs wait for their entries, and may get them now. */
 bool http_history_can_run(const struct server *s);
 /* Writes the entries of some of them. Called in each turn. */

@@ -8,7 +8,9 @@
 #include "command/admission.h"
 #include "command/table.h"
 #include "command/work.h"
+#include "server/conn.h"
 #include "server/dispatch.h"
+#include "server/http_history.h"
 #include "server/server_int.h"
 #include "util/mem.h"
 #include "util/minmax.h"
@@ -73,6 +75,12 @@ static struct verdict decide_again(struct waiting *w)
 	return verdict;
 }
 
+/* Returns whether entries of another command are still to be written to the history of jobs. */
+static bool must_await_entries(const struct waiting *w)
+{
+	return http_history_is_put_off(w->client) && http_history_is_busy(w->client->server);
+}
+
 /* Decides about a command that arrived in an earlier turn. Returns whether its next part may run
  * now; otherwise *ret_more is false if the command has ended. */
 static bool is_admitted(struct waiting *w, bool *ret_more)
@@ -88,7 +96,24 @@ static bool is_admitted(struct waiting *w, bool *ret_more)
 		sync_watch_note_hold(w->client->server);
 	else if (verdict_is_refusal(&verdict))
 		admission_refuse(&w->req, &verdict);
-	return verdict.kind == VERDICT_RUN;
+	else if (verdict.kind == VERDICT_RUN && must_await_entries(w))
+		w->is_held = *ret_more = true;
+	return verdict.kind == VERDICT_RUN && !w->is_held;
+}
+
+/* Does the next part. Returns false when the command has ended. */
+static bool do_part(struct waiting *w)
+{
+	bool is_noted = w->client->waiting == w && w->work->needs_admission &&
+			http_history_is_put_off(w->client);
+	bool more;
+
+	if (is_noted)
+		http_history_begin(conn_of(w->client), w->req.argv, w->req.argc);
+	more = w->work->ops->go_on(w->work, &w->req) && !w->reply.writer.is_full;
+	if (is_noted)
+		http_history_end(conn_of(w->client), w->reply.writer.errors == 0);
+	return more;
 }
 
 /* Does parts until the time. Returns false when the command has ended. */
@@ -104,7 +129,7 @@ static bool go_on(struct waiting *w, int64_t until_ns)
 	s->waitings.running = w;
 	do {
 		if (is_admitted(w, &more))
-			more = w->work->ops->go_on(w->work, &w->req) && !w->reply.writer.is_full;
+			more = do_part(w);
 		s->clocks.lap_ns = clock_mono_ns();
 	} while (more && !w->is_held && w->reason == WAITING_FOR_TURN &&
 		 s->clocks.lap_ns < until_ns);

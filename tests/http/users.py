@@ -305,7 +305,7 @@ def the_history_names_the_user_that_puts_a_job_for_a_worker(server):
     # The history names the user, if that is the worker.
     third = c.post("/v1/queues/q/jobs", jobs[1:], status=201)
     equal([], notes(server, third["jids"][0]))
-    # More than 256 KB of data is checked over several turns without a session.
+    # More than 256 KB of data is checked over several turns.
     large = [{"jid": f"l{i}", "class": "k", "data": 1000 * "x"} for i in range(1000)]
     c.post("/v1/queues/q/jobs", [dict(job, worker="w") for job in large], status=201)
     equal(["put by alice in the console"], notes(server, "l999"))
@@ -314,6 +314,45 @@ def the_history_names_the_user_that_puts_a_job_for_a_worker(server):
     c.call("POST", "/v1/queues/q/jobs",
            [{"jid": "other", "class": "k", "data": 1, "worker": "w", "unique": "u"}])
     equal([], notes(server, "held"))
+
+
+def the_history_tells_which_user_released_a_worker(server):
+    make_user(server, "alice")
+    c, _ = log_in(server)
+    jids = [f"j{i}" for i in range(1500)]
+    for jid in [*jids, "other"]:
+        server.command("PUT", "p", "q", jid, "k", "{}", 0)
+    server.command("POP", "q", "w", 1500)
+    server.command("POP", "q", "x", 1)
+    equal({"released": 1500}, c.post("/v1/workers/w/release"))
+    released = "worker released by alice in the console"
+    # The first request waits until all jobs have their entries.
+    equal([released], [entry["what"] for entry in c.get("/v1/jobs/j1499")["history"]
+                       if entry["what"].endswith("in the console")])
+    for jid in jids[::100]:
+        equal([released], notes(server, jid))
+    equal([], notes(server, "other"))
+    equal({"released": 0}, c.post("/v1/workers/w/release"))
+    equal([released], notes(server, "j0"))
+
+
+def actions_that_take_many_turns_at_once_leave_all_their_entries(server):
+    make_user(server, "alice")
+    one, two = log_in(server)[0], log_in(server)[0]
+    jids = [f"j{i}" for i in range(2000)]
+    server.command("MULTIPUT", "p", "q", 0, "jobs", *(x for jid in jids for x in (jid, "k", "{}")))
+    for turn in range(4):
+        server.command("POP", "q", "w", 2000)
+        one.send("POST", "/v1/queues/r/jobs", [
+            {"jid": f"l{turn}-{i}", "class": "k", "data": 2000 * "x", "worker": "w"}
+            for i in range(1000)])
+        two.send("POST", "/v1/workers/w/release")
+        equal([201, 200], [c.receive().status for c in (one, two)])
+        one.get("/v1/jobs/j0")  # waits until all jobs have their entries
+        for i in (0, 499, 500, 999):
+            equal(["put by alice in the console"], notes(server, f"l{turn}-{i}"))
+        for i in (0, 500, 1999):
+            equal(turn + 1, len(notes(server, f"j{i}")))
 
 
 def the_history_is_as_before_without_a_session(server):
@@ -418,6 +457,8 @@ sys.exit(harness.run([
     reading_leaves_no_entry,
     the_history_tells_what_a_user_did_to_several_jobs,
     the_history_names_the_user_that_puts_a_job_for_a_worker,
+    the_history_tells_which_user_released_a_worker,
+    actions_that_take_many_turns_at_once_leave_all_their_entries,
     the_history_is_as_before_without_a_session,
     the_history_survives_a_restart,
     nothing_is_noted_when_a_command_fails,
