@@ -16,6 +16,7 @@
 #include "peer.h"
 #include "qlessd.h"
 #include "unit.h"
+#include "variable.h"
 
 struct ahead {
 	struct tempdir dir;
@@ -49,7 +50,7 @@ static inline void ahead_done(struct ahead *ahead)
 /* The library is preloaded into the server alone: call one before its start, the other after. */
 static inline void ahead_begin_start(void)
 {
-	setenv("LD_PRELOAD", getenv("SET_CLOCK"), 1);
+	setenv("LD_PRELOAD", variable_get("SET_CLOCK"), 1);
 }
 
 static inline void ahead_end_start(void)

@@ -15,6 +15,7 @@
 #include "textfile.h"
 #include "unit.h"
 #include "util/buf.h"
+#include "variable.h"
 #include "wait.h"
 
 #define LINE_MAX_BYTES 4096
@@ -836,12 +837,12 @@ static int count_metrics(const char *path)
 /* Environment variables name the files. */
 static void the_dashboard_uses_existing_metrics(void)
 {
-	TEST_ASSERT_TRUE(count_metrics(getenv("DASHBOARD")) > 20);
+	TEST_ASSERT_TRUE(count_metrics(variable_get("DASHBOARD")) > 20);
 }
 
 static void the_alarms_use_existing_metrics(void)
 {
-	TEST_ASSERT_TRUE(count_metrics(getenv("ALARMS")) > 10);
+	TEST_ASSERT_TRUE(count_metrics(variable_get("ALARMS")) > 10);
 }
 
 int main(int argc, char **argv)

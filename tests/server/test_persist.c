@@ -13,6 +13,7 @@
 
 #include "textfile.h"
 #include "unit.h"
+#include "variable.h"
 #include "wait.h"
 
 #include "util/buf.h"
@@ -913,7 +914,7 @@ static char *read_fixture(const char *log, const char *name, size_t *ret_len)
 	FILE *file;
 	long len;
 
-	snprintf(path, sizeof path, "%s/%s/%s", getenv("FIXTURES"), log, name);
+	snprintf(path, sizeof path, "%s/%s/%s", variable_get("FIXTURES"), log, name);
 	file = fopen(path, "r");
 	TEST_ASSERT_NOT_NULL_MESSAGE(file, path);
 	fseek(file, 0, SEEK_END);

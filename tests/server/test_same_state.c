@@ -11,6 +11,7 @@
 #include "peer.h"
 #include "stored_dump.h"
 #include "unit.h"
+#include "variable.h"
 #include "wait.h"
 
 #define DATABASES 2
@@ -215,7 +216,7 @@ static void read_fixture(const char *name, struct buf *ret_bytes)
 	FILE *file;
 	int c;
 
-	snprintf(path, sizeof path, "%s/" FIXTURE "/%s", getenv("FIXTURES"), name);
+	snprintf(path, sizeof path, "%s/" FIXTURE "/%s", variable_get("FIXTURES"), name);
 	file = fopen(path, "r");
 	TEST_ASSERT_NOT_NULL_MESSAGE(file, path);
 	while ((c = getc(file)) != EOF)

@@ -16,6 +16,7 @@
 #include "peer.h"
 #include "textfile.h"
 #include "unit.h"
+#include "variable.h"
 #include "wait.h"
 
 #define SECOND_US 1000000
@@ -64,7 +65,7 @@ static void preload(void)
 
 	snprintf(text, sizeof text, "%s:verify_asan_link_order=0", options != NULL ? options : "");
 	setenv("ASAN_OPTIONS", text, 1);
-	setenv("LD_PRELOAD", getenv("SLOW_DISK"), 1);
+	setenv("LD_PRELOAD", variable_get("SLOW_DISK"), 1);
 }
 
 static void start(const char *policy, const char *max_age)
