@@ -278,6 +278,14 @@ void http_history_note_change(struct server *s, const struct operation *op)
 	}
 }
 
+static enum qless_state state_of(const struct qless_job *job)
+{
+	struct qless_job_info info;
+
+	qless_job_read(job, &info);
+	return info.state;
+}
+
 /* A command about several jobs does not say which of them it changed, but their states do. */
 static void leave_out_unchanged(const struct server *s, struct http_history *h)
 {
@@ -286,12 +294,9 @@ static void leave_out_unchanged(const struct server *s, struct http_history *h)
 
 	for (size_t i = 0; i < h->count; i++) {
 		const struct qless_job *job = qless_get(engine, str_make(at, h->jobs[i].jid_bytes));
-		struct qless_job_info info;
 
 		at += h->jobs[i].jid_bytes;
-		if (job != NULL)
-			qless_job_read(job, &info);
-		h->jobs[i].is_left_out = job == NULL || info.state == h->jobs[i].state;
+		h->jobs[i].is_left_out = job == NULL || state_of(job) == h->jobs[i].state;
 	}
 }
 
