@@ -44,6 +44,9 @@ FIRST_REPLY_SECONDS = 60
 IDLE_SECONDS = 60
 ROUNDS_OF_EPOCH = 25  # then the directories are new
 HISTORY_COUNT = 20000
+COPY_ATTEMPTS = 3
+# Snapshots are made often.
+DIRECTIVES = ("--log-segment-size", "256kb", "--auto-rewrite-min-size", "512kb")
 CUT = Link(loss=1)
 
 
@@ -95,7 +98,8 @@ class Run:
 
     def begin_epoch(self):
         directory = Path(tempfile.mkdtemp(dir=self.directory))
-        self.group = Group(self.options.program, directory, NODES, self.network)
+        self.group = Group(self.options.program, directory, NODES, self.network,
+                           directives=DIRECTIVES)
         self.ledger = Ledger(4 * HISTORY_COUNT)
         self.hand_outs = HandOuts(LOCK_SECONDS, self.found)
         self.registers = Registers(self.found, self.options.strict)
@@ -141,7 +145,9 @@ class Run:
         for node in self.group.nodes:
             if node.is_running() and node.end() != 0:
                 self.found(f"node {node.number} does not end well")
-        self.compare_states([node.directory for node in self.group.nodes], index)
+        problem = self.compare_states([node.directory for node in self.group.nodes], index)
+        if problem is not None:
+            self.found(problem)
         self.sum_up()
         self.group.close()
         if not self.findings:
@@ -279,10 +285,13 @@ class Run:
         if self.options.verbose:
             print(f"round {self.round}: {fault.__name__}, node {leader.number} leads", flush=True)
         self.counts[fault.__name__] = self.counts.get(fault.__name__, 0) + 1
+        is_disturbed = self.network and fault in self.PROCESS_FAULTS and self.rng.random() < 0.25
+        if is_disturbed:
+            self.rng.choice((Run.lose_packets, Run.delay_packets))(self, leader)
         began = time.monotonic()
         fault(self, leader)
         seconds = self.wait_for_first_reply(began)
-        if fault in self.TIMED:
+        if fault in self.TIMED and not is_disturbed:
             self.first_replies.setdefault(fault.__name__, []).append(seconds)
         self.work_for(0.1, 0.8)
         self.heal()
@@ -310,13 +319,27 @@ class Run:
             info = node.info()
             if info:
                 self.terms.settle(node.number, info)
+        for attempt in range(COPY_ATTEMPTS):
+            problem = self.compare_copies()
+            if problem is None:
+                return
+            print(f"round {self.round}, attempt {attempt}: {problem}", flush=True)
+        self.found(problem)
+
+    def compare_copies(self):
+        """The difference between the states of running nodes, whose files may change meanwhile."""
         copies = [node.directory.with_name(f"copy{node.number}") for node in self.group.nodes]
         index = self.group.wait_until_equal()
-        for node, copy in zip(self.group.nodes, copies):
-            shutil.copytree(node.directory, copy)
-        self.compare_states(copies, index)
-        for copy in copies if not self.findings else ():
+        try:
+            for node, copy in zip(self.group.nodes, copies):
+                shutil.rmtree(copy, ignore_errors=True)
+                shutil.copytree(node.directory, copy)
+        except (OSError, shutil.Error) as error:
+            return f"the files cannot be copied: {error}"
+        problem = self.compare_states(copies, index)
+        for copy in copies if problem is None else ():
             shutil.rmtree(copy)
+        return problem
 
     def ask_leader(self, requests):
         """Replies of the leader, which clients do not change now."""
@@ -351,26 +374,25 @@ class Run:
                 self.registers.settle(register, value)
 
     def compare_states(self, directories, index):
+        """The difference between the states at an entry, as a sentence, or None."""
         texts = []
         if index is None:
-            self.found(f"the nodes stay at {self.group.positions()}: last, commit, applied")
-            return
+            return f"the nodes stay at {self.group.positions()}: last, commit, applied"
         for directory in directories:
             state = directory.with_suffix(".state")
             done = subprocess.run([self.options.write_state, directory, state, str(index)],
                                   check=False, capture_output=True, text=True)
             if done.returncode != 0:
-                self.found(f"the log in {directory} cannot be read: status "
-                           f"{done.returncode}, {done.stdout[:500]} {done.stderr[:500]}")
-                return
+                return (f"the log in {directory} cannot be read: status {done.returncode}, "
+                        f"{done.stdout[:500]} {done.stderr[:500]}")
             texts.append(state.read_text(errors="replace").splitlines())
-            if not self.findings:
-                state.unlink()
+            state.unlink()
         for number, text in enumerate(texts[1:], 2):
             if text != texts[0]:
                 one = [line for line in texts[0] if line not in set(text)][:3]
                 two = [line for line in text if line not in set(texts[0])][:3]
-                self.found(f"nodes 1 and {number} differ: {one!r:.600} and {two!r:.600}")
+                return f"nodes 1 and {number} differ: {one!r:.600} and {two!r:.600}"
+        return None
 
     def run_rounds(self):
         faults = list(self.PROCESS_FAULTS + (self.NETWORK_FAULTS if self.network else ()))
@@ -437,6 +459,8 @@ def main():
     try:
         votes.check(options.program, directory, run.found)
         run.run_rounds()
+    except KeyboardInterrupt:
+        print("ended by a signal")
     finally:
         run.close()
     run.print_figures()

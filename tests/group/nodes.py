@@ -47,7 +47,7 @@ class Node:
         words = words + [
             str(self.group.program), "--port", "0", "--unixsocket", str(self.path),
             "--dir", str(self.directory), "--logfile", str(self.log), "--databases", "1",
-            "--log-segment-size", "1mb", "--replication-id", str(self.number),
+            "--replication-id", str(self.number),
             "--replication-bind", host, "--replication-port", port,
             "--replication-announce", f"{host}:{1000 + self.number}",
             "--replication-election-timeout", str(self.group.election_ms),
