@@ -338,6 +338,10 @@ int classic_multicomplete(struct request *req)
 
 /* ---- multiheartbeat ---- */
 
+/* Number of jobs from the one that is renewed to the one whose place in the table is fetched from
+ * memory. Without this, a renewal of many jobs mostly waits for memory. */
+#define PREFETCH_JOBS 4
+
 int decode_multiheartbeat(struct request *req, struct operation *op)
 {
 	int rc;
@@ -385,6 +389,8 @@ int classic_multiheartbeat(struct request *req)
 	for (i = 0; i < req->nargs - 1; i++) {
 		size_t part = i;
 
+		if (i + PREFETCH_JOBS < req->nargs - 1)
+			qless_prefetch(req->engine, req->args[i + 1 + PREFETCH_JOBS]);
 		if (!admission_check_jid(req, viewer, req->args[i + 1], ACL_WRITE))
 			continue;
 		if (viewer != NULL)
