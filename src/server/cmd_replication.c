@@ -1,32 +1,60 @@
 /*
  * ROLE and WAIT. A server alone is a master without replicas.
  */
-#include <string.h>
+#include <stdio.h>
 
 #include "server/commands.h"
 #include "server/member.h"
+#include "server/sentinel.h"
 #include "server/server_int.h"
 #include "util/num.h"
 
 /* A node that follows, as a replica of Redis says it. */
 static void reply_follower(struct reply *reply, const struct member_role *role)
 {
-	struct qless_str host = str_from(role->leader), port = STR("0");
-	const char *colon = strrchr(role->leader, ':');
+	struct qless_str host, port;
+	bool is_known = sentinel_split_address(role->leader, &host, &port);
 	int64_t number = 0;
 
-	if (colon != NULL) {
-		host = str_make(role->leader, (size_t)(colon - role->leader));
-		port = str_from(colon + 1);
-	}
-	if (!num_parse_i64(port, &number))
+	if (is_known && !num_parse_i64(port, &number))
 		number = 0;
 	reply_array(reply, 5);
 	reply_bulk(reply, STR("slave"));
 	reply_bulk(reply, host);
 	reply_integer(reply, number);
-	reply_bulk(reply, colon != NULL ? STR("connected") : STR("connect"));
+	reply_bulk(reply, is_known ? STR("connected") : STR("connect"));
 	reply_integer(reply, (int64_t)role->commit);
+}
+
+static void reply_text(struct reply *reply, uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+	reply_bulk(reply, str_from(text));
+}
+
+/* Address and offset of the nodes that follow. */
+static void reply_replicas(struct reply *reply, const struct server *s)
+{
+	struct sentinel_view view = { .count = 0 };
+	size_t count = 0;
+
+	if (s->member != NULL)
+		sentinel_look(s, NULL, &view);
+	for (size_t i = 0; i < view.count; i++)
+		count += member_is_replica(&view.nodes[i]);
+	reply_array(reply, count);
+	for (size_t i = 0; i < view.count; i++) {
+		const struct sentinel_node *node = &view.nodes[i];
+
+		if (!member_is_replica(node))
+			continue;
+		reply_array(reply, 3);
+		reply_bulk(reply, node->host);
+		reply_bulk(reply, node->port);
+		reply_text(reply, member_offset(s, node->id));
+	}
 }
 
 void cmd_role(struct request *req)
@@ -43,7 +71,7 @@ void cmd_role(struct request *req)
 	reply_array(req->reply, 3);
 	reply_bulk(req->reply, STR("master"));
 	reply_integer(req->reply, (int64_t)role.commit);
-	reply_array(req->reply, 0);
+	reply_replicas(req->reply, s);
 }
 
 /* No replica will ever acknowledge anything, so there is nothing to wait for. */

@@ -5,6 +5,7 @@
 #include "command/scripts.h"
 #include "journal/journal.h"
 #include "server/latency.h"
+#include "server/member.h"
 #include "server/persist.h"
 #include "server/pubsub.h"
 #include "server/push.h"

@@ -26,6 +26,7 @@
 
 struct buf;
 struct membership;
+struct sentinel_node;
 struct server;
 
 /* Wishes of the command line. */
@@ -71,6 +72,13 @@ bool member_has_copy(const struct server *s);
 
 /* Append the lines of INFO replication. */
 void member_append_info(const struct server *s, struct buf *out);
+
+/* Returns whether a node is what Redis calls a connected replica. */
+bool member_is_replica(const struct sentinel_node *node);
+/* Returns the number of nodes that are connected to this one, if it leads. 0 for a server alone. */
+unsigned member_replicas(const struct server *s);
+/* Returns the index of the last entry that a node is known to have, if this one leads. */
+uint64_t member_offset(const struct server *s, uint64_t id);
 
 struct member_role {
 	bool leads;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "server/member_int.h"
+#include "server/sentinel.h"
 #include "sys/entropy.h"
 #include "util/hex.h"
 #include "util/num.h"
@@ -141,6 +142,49 @@ bool member_has_copy(const struct server *s)
 	return !info.is_rebuilding && info.engine <= info.commit;
 }
 
+bool member_is_replica(const struct sentinel_node *node)
+{
+	return !node->is_own && node->is_reached && node->port.len > 0;
+}
+
+unsigned member_replicas(const struct server *s)
+{
+	struct sentinel_view view;
+	unsigned count = 0;
+
+	if (s->member == NULL || !s->member->leads)
+		return 0;
+	sentinel_look(s, NULL, &view);
+	for (size_t i = 0; i < view.count; i++)
+		count += member_is_replica(&view.nodes[i]);
+	return count;
+}
+
+uint64_t member_offset(const struct server *s, uint64_t id)
+{
+	return group_match(s->member->group, id);
+}
+
+/* Appends the lines that tools for Redis read. A node that is connected has been heard within a
+ * second, so its lag is 0. */
+static void append_replicas(const struct server *s, struct buf *out)
+{
+	struct sentinel_view view;
+	unsigned number = 0;
+
+	sentinel_look(s, NULL, &view);
+	for (size_t i = 0; i < view.count; i++) {
+		const struct sentinel_node *node = &view.nodes[i];
+
+		if (member_is_replica(node))
+			buf_printf(out,
+				   "slave%u:ip=%.*s,port=%.*s,state=online,offset=%" PRIu64
+				   ",lag=0\r\n",
+				   number++, (int)node->host.len, node->host.ptr,
+				   (int)node->port.len, node->port.ptr, member_offset(s, node->id));
+	}
+}
+
 void member_append_info(const struct server *s, struct buf *out)
 {
 	const struct membership *m = s->member;
@@ -155,6 +199,8 @@ void member_append_info(const struct server *s, struct buf *out)
 	hex_write(group, identity->group, JOURNAL_GROUP_ID_BYTES);
 	group[2 * JOURNAL_GROUP_ID_BYTES] = '\0';
 	buf_printf(out, "role:%s\r\n", role.leads ? "master" : "slave");
+	if (role.leads)
+		append_replicas(s, out);
 	buf_printf(out, "group_id:%s\r\n", group);
 	buf_printf(out, "group_node:%" PRIu64 "\r\n", identity->node);
 	buf_printf(out, "group_leader:%" PRIu64 "\r\n", info.leader);

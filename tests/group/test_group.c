@@ -316,6 +316,34 @@ static void a_follower_says_where_the_leader_is(void)
 	}
 }
 
+static bool has_followers(void)
+{
+	return figure(leader, "connected_slaves:") == NODES - 1;
+}
+
+static void a_leader_says_who_follows(void)
+{
+	redisReply *reply;
+
+	WAIT_UNTIL(has_followers());
+	WAIT_UNTIL(have_all_applied());
+	reply = ask(leader, "ROLE");
+	TEST_ASSERT_NOT_NULL(reply);
+	TEST_ASSERT_EQUAL_STRING("master", reply->element[0]->str);
+	TEST_ASSERT_EQUAL_size_t(NODES - 1, reply->element[2]->elements);
+	for (size_t i = 0; i < NODES - 1; i++) {
+		const redisReply *row = reply->element[2]->element[i];
+		int port = atoi(row->element[1]->str);
+
+		TEST_ASSERT_EQUAL_STRING("127.0.0.1", row->element[0]->str);
+		TEST_ASSERT_TRUE(port != leader->port);
+		TEST_ASSERT_TRUE(port == nodes[0].port || port == nodes[1].port ||
+				 port == nodes[2].port);
+	}
+	freeReplyObject(reply);
+	TEST_ASSERT_TRUE(figure(leader, ",state=online,offset=") > 0);
+}
+
 static void followers_flush_when_the_leader_does(void)
 {
 	redisReply *reply;
@@ -497,6 +525,7 @@ int main(int argc, char **argv)
 	qlessd_take_args(&argc, argv);
 	UNITY_BEGIN();
 	RUN(a_follower_says_where_the_leader_is);
+	RUN(a_leader_says_who_follows);
 	RUN(followers_flush_when_the_leader_does);
 	RUN(a_killed_leader_loses_nothing);
 	RUN(a_leader_that_stood_still_follows);
