@@ -38,6 +38,12 @@ enum config_access {
 	CONFIG_ACCESS_YES,
 };
 
+/* Values of replication-reads. */
+enum {
+	CONFIG_READS_LOCAL,
+	CONFIG_READS_ROUND,
+};
+
 /* Values of tls-auth-clients. */
 enum config_auth_clients {
 	CONFIG_AUTH_CLIENTS_NO,

@@ -25,6 +25,12 @@ static const struct config_choice appendfsync_choices[] = {
 	{ NULL, 0 },
 };
 
+static const struct config_choice reads_choices[] = {
+	{ "local", CONFIG_READS_LOCAL },
+	{ "round", CONFIG_READS_ROUND },
+	{ NULL, 0 },
+};
+
 static const struct config_choice auth_clients_choices[] = {
 	{ "no", CONFIG_AUTH_CLIENTS_NO },
 	{ "optional", CONFIG_AUTH_CLIENTS_OPTIONAL },

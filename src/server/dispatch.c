@@ -194,6 +194,7 @@ void dispatch_run(struct request *req)
 	size_t max = c->writer.max, begin;
 
 	assert(row->handler != NULL);
+	s->turn.has_read |= (row->flags & CMD_LOADING) == 0;
 	if (presence_is_late(&s->presence, s->clocks.lap_ns) && outer == NULL)
 		presence_catch_up(s);
 	start_ns = s->clocks.lap_ns;

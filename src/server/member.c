@@ -8,6 +8,7 @@
 #include "journal/journal_group.h"
 #include "replication/group.h"
 #include "server/member_int.h"
+#include "server/member_reads.h"
 #include "server/member_tls.h"
 #include "server/push.h"
 #include "server/tls.h"
@@ -191,6 +192,7 @@ static void take_over(struct membership *m)
 	struct server *s = m->server;
 
 	log_notice("this node leads its group");
+	member_reads_begin(m);
 	notify_status(&s->notify, SERVER_STATUS_READY);
 	environment_apply_config(s);
 	steady_clock_pass(&s->clocks.native, m->newest_us);
@@ -352,6 +354,8 @@ static int open_nodes(struct membership *m, const struct journal_identity *ident
 		.seed = entropy_u64(),
 		.ops = {
 			.received = on_received,
+			.probed = member_reads_asked,
+			.probe_answered = member_reads_answered,
 			.fetch = fetch,
 			.fetch_piece = fetch_piece,
 			.admit = admit,
@@ -411,6 +415,7 @@ int member_begin(struct server *s, const struct member_birth *birth, int64_t new
 	identity = journal_get_identity(s->persist->journal);
 	m = s->member = mem_zalloc(sizeof *m);
 	m->server = s;
+	rounds_init(&m->rounds, identity->node);
 	m->newest_us = newest_us;
 	m->base.fd = -1;
 	m->timer = evtimer_new(s->base, on_timer, m);
@@ -443,6 +448,7 @@ void member_done(struct server *s)
 	if (s->persist != NULL && m->group != NULL)
 		s->persist->log = journal_log(s->persist->journal);
 	group_close(m->group);
+	rounds_done(&m->rounds);
 	replay_done(&m->replay);
 	event_free(m->timer);
 	free(m);

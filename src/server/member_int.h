@@ -11,6 +11,7 @@
 
 #include "journal/journal_group.h"
 #include "replication/group.h"
+#include "replication/rounds.h"
 #include "server/member.h"
 #include "server/nodes.h"
 #include "server/persist_int.h"
@@ -21,6 +22,8 @@ struct membership {
 	struct server *server;
 	struct group *group;
 	struct nodes *nodes;
+	struct rounds rounds;
+	int64_t round_us;      /* when the round under way was sent; monotonic */
 	struct tls *tls;       /* of the connections to other nodes; NULL: none */
 	int64_t tls_warned_us; /* when its expiry was last checked; monotonic */
 	struct event *timer;   /* when the group needs a turn */

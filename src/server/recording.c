@@ -12,6 +12,7 @@
 #include "command/databases.h"
 #include "server/http_history.h"
 #include "server/member.h"
+#include "server/member_reads.h"
 #include "server/persist_int.h"
 #include "server/push.h"
 #include "server/users_log.h"
@@ -207,6 +208,10 @@ void recording_end_turn(struct server *s)
 		member_end_turn(s);
 	sync_watch_end_turn(s);
 	rewrite_watch_end_turn(s);
-	if (p->state == COMMIT_LOG_HEALTHY)
+	if (p->state != COMMIT_LOG_HEALTHY)
+		return;
+	if (s->member != NULL)
+		member_reads_end_turn(s);
+	else
 		gate_advance(&s->gate, p->log->committed, p->log->last);
 }

@@ -157,8 +157,10 @@ static void run_others(struct server *s)
 		push_run(s);
 	if (s->submissions.can_run)
 		submissions_run(s);
-	if (!waitings_are_idle(&s->waitings))
+	if (!waitings_are_idle(&s->waitings)) {
+		s->turn.has_read |= waitings_can_run(s);
 		waitings_run(s);
+	}
 	if (!presence_is_empty(&s->presence))
 		presence_run(s);
 	if (!limit_watch_is_idle(&s->limit_watch))

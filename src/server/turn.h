@@ -36,6 +36,7 @@ struct turn {
 	bool has_flushed; /* a part of a flushed database has not been freed */
 	bool has_dead;	  /* connections, subscriptions or listeners that ended are not yet freed */
 	bool has_pubsub;  /* messages or checks of subscriptions wait, or used their share of it */
+	bool has_read;	  /* a client may have seen the state in this turn; for nodes of a group */
 	bool is_running;  /* turns do not nest */
 	bool loop_failed;
 };

@@ -442,6 +442,30 @@ static void a_leader_forgets_what_only_it_has_run(void)
 	check_states();
 }
 
+/* Another leader may have changed what it would read. */
+static void a_leader_that_hears_from_nobody_answers_no_reads(void)
+{
+	struct node *asked = leader;
+	redisReply *reply;
+
+	put_job();
+	reply = ask(asked, "GET j0");
+	TEST_ASSERT_FALSE(is_error(reply));
+	freeReplyObject(reply);
+	for (int i = 0; i < NODES; i++) {
+		if (&nodes[i] != asked)
+			qlessd_halt(&nodes[i].q);
+	}
+	/* Its connection ends when it ceases to lead, or the test stops waiting. */
+	TEST_ASSERT_NULL(ask(asked, "GET j0"));
+	for (int i = 0; i < NODES; i++) {
+		if (&nodes[i] != asked)
+			qlessd_go_on(&nodes[i].q);
+	}
+	WAIT_UNTIL(find_leader(NULL));
+	check_ledger();
+}
+
 static void without_a_majority_nothing_is_acknowledged(void)
 {
 	struct node *others[NODES];
@@ -530,6 +554,7 @@ int main(int argc, char **argv)
 	RUN(a_killed_leader_loses_nothing);
 	RUN(a_leader_that_stood_still_follows);
 	RUN(a_leader_forgets_what_only_it_has_run);
+	RUN(a_leader_that_hears_from_nobody_answers_no_reads);
 	RUN(without_a_majority_nothing_is_acknowledged);
 	RUN(a_group_that_cannot_be_is_refused);
 	RUN(the_log_of_a_group_needs_its_directives);
