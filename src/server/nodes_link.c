@@ -146,9 +146,12 @@ static void log_end(struct node_link *l, bool was_open, const char *reason)
 	if (!was_open && strcmp(node->logged, reason) == 0)
 		return;
 	snprintf(node->logged, sizeof node->logged, "%s", reason);
-	log_warning("%s node %llu at %s: %s",
-		    was_open ? "the connection has ended to" : "cannot connect to",
-		    (unsigned long long)node->id, node->address, reason);
+	if (was_open)
+		log_warning("the connection to node %llu at %s has ended: %s",
+			    (unsigned long long)node->id, node->address, reason);
+	else
+		log_warning("cannot connect to node %llu at %s: %s", (unsigned long long)node->id,
+			    node->address, reason);
 }
 
 void node_link_close(struct node_link *l, const char *format, ...)
