@@ -104,10 +104,12 @@ static bool check_notifications(struct request *req, struct qless_str name)
 	return false;
 }
 
-/* Returns whether Redis Sentinel has events of that name. */
+/* Returns whether Redis Sentinel has events of that name, or a client library asks it for a pattern
+ * like that: node-redis subscribes to "[-+]sdown" and, without the plus, to "switch-master". */
 static bool is_about_leader(struct qless_str name)
 {
-	return name.len != 0 && (name.ptr[0] == '+' || name.ptr[0] == '-');
+	return str_starts_with(name, STR("+")) || str_starts_with(name, STR("-")) ||
+	       str_starts_with(name, STR("[-+]")) || str_equal(name, STR("switch-master"));
 }
 
 /* Only the leader of a group has events and messages. But each node tells who leads. */

@@ -206,6 +206,9 @@ def a_follower_answers_about_connections_and_refuses_the_rest():
                           ("FLUSHALL",)):
                 equal(line, connection.refusal(*words))
             equal("replica", fields(connection.ask("HELLO", "2"))["role"])
+            # As node-redis does it.
+            equal("psubscribe", connection.ask("PSUBSCRIBE", "switch-master", "[-+]sdown",
+                                               "+slave")[0])
             connection.close()
         equal("ERR only the server publishes on the channel '+switch-master'",
               refusal(leader, "PUBLISH", "+switch-master", "qlessd 127.0.0.1 1 127.0.0.1 2"))
