@@ -64,11 +64,6 @@ static void set_proto(struct client *c, int proto)
 	resp_writer_set_proto(&c->writer, proto);
 }
 
-static bool is_follower(const struct server *s)
-{
-	return s->member != NULL && !member_leads(s);
-}
-
 static void write_hello(struct request *req)
 {
 	struct reply *w = req->reply;
@@ -87,7 +82,7 @@ static void write_hello(struct request *req)
 	reply_bulk(w, STR("mode"));
 	reply_bulk(w, STR("standalone"));
 	reply_bulk(w, STR("role"));
-	reply_bulk(w, is_follower(server_of(req)) ? STR("replica") : STR("master"));
+	reply_bulk(w, member_follows(server_of(req)) ? STR("replica") : STR("master"));
 	reply_bulk(w, STR("modules"));
 	reply_array(w, 0);
 }

@@ -60,7 +60,7 @@ static void reply_replicas(struct reply *reply, const struct server *s)
 void cmd_role(struct request *req)
 {
 	const struct server *s = server_of(req);
-	struct member_role role = { .leads = true };
+	struct member_role role = { .leads = !member_follows(s) };
 
 	if (s->member != NULL)
 		member_get_role(s, &role);

@@ -83,7 +83,7 @@ static void section_replication(struct server *s, struct buf *out)
 	if (s->member != NULL)
 		member_append_info(s, out);
 	else
-		buf_printf(out, "role:master\r\n");
+		buf_printf(out, "role:%s\r\n", member_follows(s) ? "slave" : "master");
 }
 
 static void section_commandstats(struct server *s, struct buf *out)

@@ -92,6 +92,13 @@ bool member_leads(const struct server *s)
 	return s->member->leads;
 }
 
+bool member_follows(const struct server *s)
+{
+	if (s->member == NULL)
+		return s->loading && s->config->replication_port != 0;
+	return !s->member->leads;
+}
+
 bool member_takes_changes(const struct server *s)
 {
 	return s->member->leads && !s->member->is_applying && !s->loading;

@@ -45,6 +45,9 @@ void member_done(struct server *s);
 
 /* Returns whether this node leads, and clients may use it. */
 bool member_leads(const struct server *s);
+/* Returns whether clients must not take this server for the leader of a group: it follows, or it
+ * still loads its log and may follow then. For every server. */
+bool member_follows(const struct server *s);
 /* Returns whether the log takes changes from this server: it is not applying those of another. */
 bool member_takes_changes(const struct server *s);
 

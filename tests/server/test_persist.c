@@ -425,6 +425,7 @@ static void put_often(int batches)
 }
 
 static const char *words_at_end; /* a command at the end of such a log, or NULL */
+static const char *port_of_nodes = "0";
 
 /* Start with a log that loads long enough for us to connect in the middle of it; on a fast
  * machine the log is longer. All requests are there when the server looks, so it answers them in
@@ -445,8 +446,9 @@ static const char *start_loading(const char *requests)
 		qlessd_wait(&q);
 		peer_close_all();
 		q.may_load = true;
-		qlessd_start_again(&q,
-				   (const char *const[]){ "--dir", dir.path, "--port", "0", NULL });
+		qlessd_start_again(&q, (const char *const[]){ "--dir", dir.path, "--port", "0",
+							      "--replication-port", port_of_nodes,
+							      NULL });
 		qlessd_halt(&q);
 		p = peer_connect_unix(&q);
 		peer_send_text(p, "INFO persistence\r\n");
@@ -483,6 +485,21 @@ static void clients_get_an_error_while_the_log_is_loaded(void)
 	ASK_LACKS(p, "INFO persistence", "loading_eta_seconds");
 	ASK_HAS(p, "GET j", "\"waiting\"");
 	ASK(p, "GET k", "$-1\r\n");
+}
+
+static void a_node_that_loads_is_no_leader(void)
+{
+	const char *reply;
+
+	port_of_nodes = "1";
+	start_loading("INFO replication\r\nROLE\r\n");
+	port_of_nodes = "0";
+	reply = peer_reply(p);
+	TEST_ASSERT_NOT_NULL_MESSAGE(strstr(reply, "\nrole:slave\r\n"), reply);
+	peer_expect(p, "*5\r\n$5\r\nslave\r\n$0\r\n\r\n:0\r\n$7\r\nconnect\r\n:0\r\n");
+	/* The log is that of a server alone. */
+	WAIT_UNTIL(strcmp(peer_ask(p, "PING"), "+PONG\r\n") == 0);
+	ASK_HAS(p, "INFO replication", "\nrole:master\r\n");
 }
 
 static void sessions_begun_during_loading_get_the_rights_in_the_log(void)
@@ -1234,6 +1251,7 @@ int main(int argc, char **argv)
 	RUN(config_set_requirepass_survives_if_default_was_set_at_run_time);
 	RUN(setting_a_user_to_the_same_is_not_recorded);
 	RUN(clients_get_an_error_while_the_log_is_loaded);
+	RUN(a_node_that_loads_is_no_leader);
 	RUN(sessions_begun_during_loading_get_the_rights_in_the_log);
 	RUN(subscribers_that_came_during_loading_are_checked_too);
 	RUN(the_server_can_be_stopped_while_it_loads);
