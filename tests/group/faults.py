@@ -17,6 +17,7 @@ import math
 import os
 import random
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -455,6 +456,7 @@ def main():
     print(f"seed {options.seed}, {'with' if options.has_network else 'without'} partitions",
           flush=True)
     directory = Path(tempfile.mkdtemp(prefix="qlessd-faults-"))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     run = Run(options, directory)
     try:
         votes.check(options.program, directory, run.found)

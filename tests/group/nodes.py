@@ -79,8 +79,9 @@ class Node:
             peer.close()
         if isinstance(text, ServerError):
             return None
-        fields = (line.partition(":") for line in text.splitlines() if ":" in line)
-        return {name: value for name, _, value in fields}
+        lines = (line.partition(":") for line in text.splitlines() if ":" in line)
+        fields = {name: value for name, _, value in lines}
+        return fields if "group_term" in fields else None  # it is loading
 
     def kill(self):
         self.process.kill()
