@@ -207,7 +207,7 @@ static void work(void)
 
 	jid = reply != NULL && reply->str != NULL ? strstr(reply->str, "\"jid\":\"j") : NULL;
 	if (jid != NULL) {
-		job = atoi(jid + strlen("\"jid\":\"j"));
+		job = (int)strtol(jid + strlen("\"jid\":\"j"), NULL, 10);
 		TEST_ASSERT_TRUE_MESSAGE(jobs[job] != COMPLETED, "a completed job came back");
 		done = ask(leader, "COMPLETE j%d w q {}", job);
 		if (!is_error(done))
@@ -333,7 +333,7 @@ static void a_leader_says_who_follows(void)
 	TEST_ASSERT_EQUAL_size_t(NODES - 1, reply->element[2]->elements);
 	for (size_t i = 0; i < NODES - 1; i++) {
 		const redisReply *row = reply->element[2]->element[i];
-		int port = atoi(row->element[1]->str);
+		int port = (int)strtol(row->element[1]->str, NULL, 10);
 
 		TEST_ASSERT_EQUAL_STRING("127.0.0.1", row->element[0]->str);
 		TEST_ASSERT_TRUE(port != leader->port);
@@ -365,7 +365,8 @@ static void a_killed_leader_loses_nothing(void)
 {
 	const char *rounds = getenv("QLESSD_GROUP_ROUNDS");
 
-	for (int round = atoi(rounds != NULL ? rounds : ROUNDS); round > 0; round--) {
+	for (int round = (int)strtol(rounds != NULL ? rounds : ROUNDS, NULL, 10); round > 0;
+	     round--) {
 		struct node *killed = leader;
 
 		run_commands(COMMANDS);
