@@ -42,6 +42,8 @@ static const char usage[] =
 	"                  2026-11-18T14:00:00 (UTC) or @1795000000.5\n"
 	"  --begin-group   make a group of servers of the log, with --group-id digits and\n"
 	"                  --group-members \"1=host:port 2=host:port\"; see qlessd.conf(5)\n"
+	"  --join-group    begin as a node that REPLICA ADD adds to a group, with --group-id "
+	"digits\n"
 	"  --check-config  check the configuration and what it names, and exit\n"
 	"  -p port         the same as --port\n"
 	"  -v, --version   print the versions of qlessd and its libraries, and exit\n"
@@ -302,6 +304,7 @@ int main(int argc, char **argv)
 	/* A flag takes no value, so a short form may follow it. */
 	check_only = config_args_take_flag(&argc, argv, "--check-config");
 	origin.birth.begins = config_args_take_flag(&argc, argv, "--begin-group");
+	origin.birth.joins = config_args_take_flag(&argc, argv, "--join-group");
 	expand_short_forms(argc, argv);
 	if (config_args_take_flag(&argc, argv, "--version")) {
 		print_version();

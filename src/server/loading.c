@@ -215,7 +215,7 @@ int loading_run(struct server *s, const struct loading_origin *origin)
 	struct recovery recovery;
 	int rc;
 
-	if (p == NULL && origin->birth.begins) {
+	if (p == NULL && (origin->birth.begins || origin->birth.joins)) {
 		log_fatal("a group of servers needs a log: set appendonly to yes");
 		return -1;
 	}

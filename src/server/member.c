@@ -21,6 +21,8 @@
 #define APPLY_US 2000
 /* Bytes of records that are applied between two looks at the clock. */
 #define APPLY_BYTES ((size_t)64 * 1024)
+/* Microseconds between two looks whether FAILOVER can go on. */
+#define HANDOVER_LOOK_US 1000
 /* Microseconds by which the newest time of a log may be ahead of the clock of its leader, and still
  * count as a time of that clock. Times of clients may be anything. */
 #define AHEAD_US INT64_C(2000000)
@@ -171,10 +173,13 @@ static bool admit(void *arg, const struct frame_hello *hello)
  * Roles
  */
 
+/* FAILOVER has finished the connections already: replies on them may still be on their way. */
 static void close_clients(struct server *s)
 {
 	struct conn *c, *next;
 
+	if (member_is_handing_over(s->member))
+		return;
 	for (c = TAILQ_FIRST(&s->conns.all); c != NULL; c = next) {
 		next = TAILQ_NEXT(c, all);
 		conn_kill(c, "this node has ceased to lead");
@@ -233,10 +238,14 @@ static void note_role(struct membership *m)
 static void note_members(struct membership *m)
 {
 	const struct members *members = group_members(m->group);
+	const struct member *own;
 
 	if (m->nodes == NULL || members_equal(members, &m->members))
 		return;
 	m->members = *members;
+	own = members_find(members, journal_get_identity(m->server->persist->journal)->node);
+	if (own != NULL)
+		nodes_set_address(m->nodes, own->address);
 	nodes_set_members(m->nodes, members);
 }
 
@@ -250,6 +259,8 @@ static void set_timer(struct membership *m)
 		return;
 	}
 	left_us = deadline_us - clock_mono_us();
+	if (member_is_handing_over(m) && left_us > HANDOVER_LOOK_US)
+		left_us = HANDOVER_LOOK_US;
 	if (left_us < 0)
 		left_us = 0;
 	after = (struct timeval){ .tv_sec = left_us / 1000000, .tv_usec = left_us % 1000000 };
@@ -263,6 +274,8 @@ void member_end_turn(struct server *s)
 	if (group_failure(m->group) != NULL)
 		give_up(m, group_failure(m->group));
 	apply_some(m);
+	member_run_changes(m);
+	member_run_handover(m);
 	note_role(m);
 	note_members(m);
 	sentinel_note_leader(s);
@@ -277,7 +290,8 @@ void member_send(struct server *s)
 
 bool member_can_run(const struct server *s)
 {
-	return group_can_apply(s->member->group) || group_needs_rebuild(s->member->group);
+	return s->member->has_changed || group_can_apply(s->member->group) ||
+	       group_needs_rebuild(s->member->group);
 }
 
 /*
@@ -322,8 +336,8 @@ static bool may_begin(const struct server *s, const struct members *members, str
 	if (members->count == 1 || s->persist->log->last == 0)
 		return true;
 	buf_printf(ret_error,
-		   "a group begins with several members only without jobs: the log in "
-		   "%s is not empty",
+		   "a server joins a group, or begins one with others, only without jobs: the log "
+		   "in %s is not empty",
 		   s->config->dir);
 	return false;
 }
@@ -337,7 +351,8 @@ static int begin_group(struct server *s, const struct member_birth *birth, struc
 
 	if (member_parse_birth(s->config, birth, &identity, &members, ret_error) &&
 	    may_begin(s, &members, ret_error)) {
-		members_encode(&members, &bytes);
+		if (!birth->joins)
+			members_encode(&members, &bytes);
 		rc = journal_begin_group(s->persist->journal, &identity, buf_str(&bytes),
 					 ret_error);
 	}
@@ -402,11 +417,11 @@ int member_begin(struct server *s, const struct member_birth *birth, int64_t new
 	char address[MEMBERS_ADDRESS_SIZE];
 	struct membership *m;
 
-	if (birth->begins && journal_has_group(s->persist->journal)) {
+	if ((birth->begins || birth->joins) && journal_has_group(s->persist->journal)) {
 		buf_printf(ret_error, "the log in %s is that of a group already", config->dir);
 		return -1;
 	}
-	if (birth->begins && begin_group(s, birth, ret_error) < 0)
+	if ((birth->begins || birth->joins) && begin_group(s, birth, ret_error) < 0)
 		return -1;
 	if (!journal_has_group(s->persist->journal))
 		return 0;
@@ -423,6 +438,7 @@ int member_begin(struct server *s, const struct member_birth *birth, int64_t new
 	m = s->member = mem_zalloc(sizeof *m);
 	m->server = s;
 	rounds_init(&m->rounds, identity->node);
+	sentinel_configured_address(s, m->own_clients);
 	m->newest_us = newest_us;
 	m->base.fd = -1;
 	m->timer = evtimer_new(s->base, on_timer, m);

@@ -32,6 +32,7 @@ struct server;
 /* Wishes of the command line. */
 struct member_birth {
 	bool begins;	     /* make a group of the log */
+	bool joins;	     /* begin as a node that a group adds */
 	const char *group;   /* its id in hexadecimal digits; NULL: a random one */
 	const char *members; /* "1=host:port 2=host:port"; NULL: this node alone */
 };
@@ -64,6 +65,37 @@ bool member_needs_loading(const struct server *s);
 uint64_t member_loadable(const struct server *s);
 /* The state is that of the log up to `sequence`. */
 void member_loaded(struct server *s, uint64_t sequence);
+
+/* Hand over to the voter with this address, or to any one if it is NULL. Returns at once; false,
+ * with a line in `ret_error`, if that is impossible. This node leads. */
+bool member_begin_handover(struct server *s, const char *address, struct buf *ret_error);
+
+/* Change the members, on the leader. The calls return at once, and the changes that follow are made
+ * at the ends of turns. A change that has been made already is no error. They return -1, with a
+ * line in `ret_error`, if nothing has changed. */
+int member_add(struct server *s, uint64_t id, const char *address, struct buf *ret_error);
+int member_remove(struct server *s, uint64_t id, struct buf *ret_error);
+/* Add `new`, and remove `old` as soon as `new` votes. */
+int member_replace(struct server *s, uint64_t old, uint64_t new, const char *address,
+		   struct buf *ret_error);
+
+/* One node of the group. The texts are valid until the turn ends. */
+struct member_peer {
+	uint64_t id;
+	const char *address;
+	const char *clients; /* where clients reach it; "" if that is unknown */
+	const char *role;
+	const char *progress; /* of a change; "" if there is none */
+	bool is_connected;
+	bool has_index;
+	uint64_t index; /* of the last entry that it has on its disk */
+	uint64_t last;	/* of this node */
+	bool has_clock;
+	int64_t clock_ahead_us;
+};
+
+unsigned member_count(const struct server *s);
+void member_get_peer(const struct server *s, unsigned i, struct member_peer *ret_peer);
 
 /* Returns why clients are not served here, as the line of an error reply: where the leader is. NULL
  * if this node leads. */

@@ -5,6 +5,8 @@
  *	member_base.c	snapshots that nodes fetch from each other
  *	member_words.c	the words about itself, and about its birth
  *	sentinel.c	what it says about the group to client libraries
+ *	member_change.c	REPLICA
+ *	member_handover.c	FAILOVER
  */
 #ifndef SERVER_MEMBER_INT_H
 #define SERVER_MEMBER_INT_H
@@ -17,6 +19,20 @@
 #include "server/persist_int.h"
 #include "server/sentinel.h"
 #include "server/users_log.h"
+
+enum handover_state { HANDOVER_NONE, HANDOVER_DRAINING, HANDOVER_TRANSFERRING };
+
+struct handover {
+	enum handover_state state;
+	uint64_t heir;
+	int64_t begin_us; /* monotonic */
+};
+
+/* REPLICA REPLACE: a node that leaves when its successor votes. */
+struct leaving {
+	uint64_t id; /* 0: none */
+	uint64_t successor;
+};
 
 struct membership {
 	struct server *server;
@@ -36,6 +52,10 @@ struct membership {
 	bool leads;
 	bool is_applying;
 	bool has_given_up;
+	struct handover handover;
+	struct leaving leaving;
+	bool has_changed; /* the members, since the last flush */
+	char own_clients[SENTINEL_ADDRESS_SIZE];
 	char refusal[400];
 	/* The leader that clients were told last, and its address. 0 and empty: none. */
 	uint64_t told_id;
@@ -54,6 +74,22 @@ void member_base_offered(void *arg, uint64_t from, const struct core_message *me
 			 const struct frame_base *base);
 bool member_base_piece(void *arg, uint64_t offset, struct qless_str bytes);
 void member_base_ended(void *arg, enum nodes_base_end end);
+
+/* ---- member_handover.c ---- */
+
+/* Returns whether FAILOVER is under way. */
+bool member_is_handing_over(const struct membership *m);
+/* Returns its progress in the words of INFO. */
+const char *member_handover_state(const struct membership *m);
+/* Do what is due. Once in each turn, after the log was flushed. */
+void member_run_handover(struct membership *m);
+
+/* ---- member_change.c ---- */
+
+/* Begin the next steps of changes. Once in each turn, after the log was flushed. */
+void member_run_changes(struct membership *m);
+/* Returns what happens to a member, for people. */
+const char *member_progress(const struct membership *m, const struct member *one);
 
 /* ---- member_words.c ---- */
 

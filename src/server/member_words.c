@@ -84,8 +84,16 @@ bool member_parse_birth(const struct config *config, const struct member_birth *
 		return false;
 	}
 	ret_identity->node = (uint64_t)config->replication_id;
+	if (birth->joins && (birth->begins || birth->members != NULL || birth->group == NULL)) {
+		buf_printf(ret_error, "--join-group needs the --group-id of the group, and allows "
+				      "neither --begin-group nor --group-members");
+		return false;
+	}
 	if (!parse_group(birth->group, ret_identity->group, ret_error))
 		return false;
+	*ret_members = (struct members){ 0 };
+	if (birth->joins)
+		return true;
 	if (birth->members == NULL) {
 		*ret_members = (struct members){ 0 };
 		member_own_address(config, own);
@@ -112,7 +120,10 @@ void member_get_role(const struct server *s, struct member_role *ret)
 	struct group_info info;
 
 	group_get_info(m->group, &info);
-	*ret = (struct member_role){ .leads = info.is_ready, .commit = info.commit };
+	*ret = (struct member_role){ .leads = info.is_ready && !member_is_handing_over(m),
+				     .commit = info.commit };
+	if (member_is_handing_over(m))
+		return;
 	if (info.role == CORE_LEADER)
 		sentinel_configured_address(s, ret->leader);
 	else if (info.leader != 0 && nodes_get_member(m->nodes, info.leader, &leader))
@@ -124,6 +135,9 @@ const char *member_refusal(const struct server *s)
 	struct membership *m = s->member;
 	struct member_role role;
 
+	if (member_is_handing_over(m))
+		return "MASTERDOWN this node hands over to another one, and did not run the "
+		       "command";
 	if (m->leads)
 		return NULL;
 	member_get_role(s, &role);
@@ -210,15 +224,16 @@ void member_append_info(const struct server *s, struct buf *out)
 	buf_printf(out, "group_durable:%" PRIu64 "\r\n", info.durable);
 	buf_printf(out, "group_commit:%" PRIu64 "\r\n", info.commit);
 	buf_printf(out, "group_applied:%" PRIu64 "\r\n", info.engine);
+	buf_printf(out, "master_failover_state:%s\r\n", member_handover_state(m));
 	buf_printf(out, "group_elections:%" PRIu64 "\r\n", info.elections);
 	buf_printf(out, "group_rebuilds:%" PRIu64 "\r\n", info.rebuilds);
 	buf_printf(out, "group_installs:%" PRIu64 "\r\n", info.installs);
 	for (unsigned i = 0; i < members->count; i++) {
 		buf_printf(out,
-			   "group_member%u:id=%" PRIu64 ",address=%s,voter=%d,match=%" PRIu64
-			   "\r\n",
+			   "group_member%u:id=%" PRIu64
+			   ",address=%s,voter=%d,progress=%s,match=%" PRIu64 "\r\n",
 			   i, members->member[i].id, members->member[i].address,
-			   members->member[i].is_voter,
+			   members->member[i].is_voter, member_progress(m, &members->member[i]),
 			   info.role == CORE_LEADER ? group_match(m->group, members->member[i].id)
 						    : 0);
 	}

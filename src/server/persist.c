@@ -203,10 +203,10 @@ const char *persist_refusal(void *arg, size_t bytes)
 		return NULL;
 	if (bytes > ADMIT_MAX)
 		return "ERR the command is too large for a record of the log, which holds 1 GB";
-	if (commit_log_admit(p->log, bytes))
-		return NULL;
 	if (s->member != NULL && member_refusal(s) != NULL)
 		return member_refusal(s);
+	if (commit_log_admit(p->log, bytes))
+		return NULL;
 	snprintf(
 		p->refusal, sizeof p->refusal,
 		"MISCONF Errors writing to the log: %s. Commands that change something are refused "
