@@ -17,7 +17,7 @@ TEXT = re.compile(r'(?<!")"-?([A-Z]{3,}) [^"]')
 # First words in capitals of texts that are no errors of their own: commands, options, protocols.
 NO_CODES = {
     "ACL", "AUTH", "CLIENT", "CONCURRENCY", "CONFIG", "COUNT", "CURSOR", "DEBUG", "DEL", "DISCARD", "EXCLUSIVE", "EXEC",
-    "FAILED", "FLUSHALL", "GRACE", "HELLO", "HELP", "LADDR", "LOCK", "MATCH", "MULTI", "NODE", "ORDER",
+    "FAILED", "FAILOVER", "FLUSHALL", "GRACE", "HELLO", "HELP", "LADDR", "LOCK", "MATCH", "MULTI", "NODE", "ORDER",
     "PAUSE", "PID", "POP", "PURGE", "PUT", "QUEUES", "QUIT", "SAMPLES", "SCRIPT", "SECRET", "SET",
     "SHUTDOWN", "SIGHUP", "SLOWLOG", "STATE", "SWAPDB", "TCP", "TIMEOUT", "TLS", "UNFAIL", "URL", "WATCH",
     "WITH",
