@@ -136,12 +136,24 @@ static bool has_output(const struct server *s)
 	return false;
 }
 
+/* Waits of the server itself, such as those for jobs that it posts, hold nothing up. */
+static bool has_waiting_client(const struct server *s)
+{
+	const struct conn *c;
+
+	TAILQ_FOREACH(c, &s->conns.all, all) {
+		if (c->client.waiting != NULL)
+			return true;
+	}
+	return false;
+}
+
 static bool is_drained(const struct membership *m)
 {
 	const struct server *s = m->server;
 	const struct commit_log *log = s->persist->log;
 
-	return s->waitings.count == 0 && log->committed == log->last &&
+	return !has_waiting_client(s) && log->committed == log->last &&
 	       group_match(m->group, m->handover.heir) == log->last &&
 	       (!has_output(s) || s->clocks.mono_us - m->handover.begin_us >= READERS_US);
 }
