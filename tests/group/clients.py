@@ -17,8 +17,9 @@ LATER = 100000  # seconds
 VALUES_MAX = 100  # of one name
 # Errors of a server that has changed nothing, because it does not lead.
 ELSEWHERE = ("READONLY", "MASTERDOWN", "LOADING", "MISCONF")
-# Errors that a client gets because its lock has ended, or another client was faster.
-RACES = ("NOJOB", "NOTRUNNING", "NOTOWNER", "WRONGQUEUE", "NOTDEPENDS")
+# Errors that a client gets because its lock has ended, another client was faster, or the leader
+# hands over.
+RACES = ("UNBLOCKED", "NOJOB", "NOTRUNNING", "NOTOWNER", "WRONGQUEUE", "NOTDEPENDS")
 
 
 class Unknown(Exception):
@@ -394,6 +395,8 @@ class Reader(Client):
         name = self.rng.choice(self.run_of.published[-20:])
         register = registers.register(name)
         floor = registers.begin_read(register)
+        if register.kind == "user":
+            floor = 0  # nodes that follow also answer, and may lag
         registers.end_read(register, floor, read(self.ask, register))
 
 

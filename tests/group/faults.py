@@ -179,6 +179,18 @@ class Run:
         if leader.end() != 0:
             self.found(f"node {leader.number} does not end well")
 
+    def hand_over(self, leader):
+        """Let the leader hand over. It may have ceased to lead by itself."""
+        peer = leader.connect(10)
+        try:
+            reply = peer.ask("failover")
+            if isinstance(reply, ServerError) and not str(reply).startswith(clients.ELSEWHERE):
+                self.found(f"FAILOVER is answered {reply}")
+        except (OSError, ConnectionError):
+            pass  # the leader closes connections when it ceases to lead
+        finally:
+            peer.close()
+
     def stop_leader(self, leader):
         leader.stop()
 
@@ -250,11 +262,12 @@ class Run:
 
     PROCESS_FAULTS = (kill_leader, kill_leader, restart_leader, stop_leader, stop_leader,
                       kill_follower, stop_follower, kill_all, kill_leader_alone,
-                      kill_leader_and_return)
+                      kill_leader_and_return, hand_over, hand_over)
     NETWORK_FAULTS = (cut_leader, cut_leader, cut_leader_from, cut_leader_to, cut_one_link,
                       cut_follower, cut_all, lose_packets, delay_packets, cut_and_kill)
     # The faults after which the time until the first acknowledged command is told.
-    TIMED = (kill_leader, restart_leader, stop_leader, cut_leader, cut_leader_from, cut_leader_to)
+    TIMED = (kill_leader, hand_over, restart_leader, stop_leader, cut_leader, cut_leader_from,
+             cut_leader_to)
 
     def heal(self):
         if self.network:
