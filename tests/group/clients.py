@@ -395,9 +395,10 @@ class Reader(Client):
         name = self.rng.choice(self.run_of.published[-20:])
         register = registers.register(name)
         floor = registers.begin_read(register)
-        if register.kind == "user":
-            floor = 0  # nodes that follow also answer, and may lag
-        registers.end_read(register, floor, read(self.ask, register))
+        value = read(self.ask, register)
+        if register.kind == "user":  # nodes that follow also answer, and may lag
+            floor, value = 0, value or 0
+        registers.end_read(register, floor, value)
 
 
 class Janitor(Client):
