@@ -218,6 +218,10 @@ int classic_multiput(struct request *req)
 	return rc;
 }
 
+/* Number of jobs from the one that is changed to the one whose place in the table is fetched from
+ * memory. Without this, a call for many jobs mostly waits for memory. */
+#define PREFETCH_JOBS 4
+
 /* ---- multicomplete ---- */
 
 /* Arguments of each job: its jid and its data. */
@@ -305,6 +309,7 @@ int classic_multicomplete(struct request *req)
 	const struct user *viewer = permit_viewer(req);
 	struct operation_names jobs;
 	struct operation op;
+	const size_t ahead = PREFETCH_JOBS * MULTICOMPLETE_JOB_ARGS;
 	size_t purges_left = purging_begin(req);
 	size_t part = 0;
 	size_t i;
@@ -320,6 +325,8 @@ int classic_multicomplete(struct request *req)
 		return 0;
 	reply_array(req->reply, jobs.count / 2);
 	for (i = 0; i < jobs.count; i += 2) {
+		if (i + ahead < jobs.count)
+			qless_prefetch(req->engine, jobs.items[i + ahead]);
 		if (!admission_check_jid(req, viewer, jobs.items[i], ACL_WRITE))
 			continue;
 		rc = add_completion(req, jobs.items + i, i / MULTICOMPLETE_JOB_ARGS, &op);
@@ -337,10 +344,6 @@ int classic_multicomplete(struct request *req)
 }
 
 /* ---- multiheartbeat ---- */
-
-/* Number of jobs from the one that is renewed to the one whose place in the table is fetched from
- * memory. Without this, a renewal of many jobs mostly waits for memory. */
-#define PREFETCH_JOBS 4
 
 int decode_multiheartbeat(struct request *req, struct operation *op)
 {
