@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "peer.h"
+#include "slowness.h"
 #include "unit.h"
 #include "util/buf.h"
 #include "wait.h"
@@ -260,21 +261,48 @@ static int64_t measure(const struct row *row)
 	return peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:");
 }
 
+/* The best of the attempts at a row. */
+struct best {
+	int64_t us;	 /* processor time of the longest turn */
+	double slowness; /* the lowest that was measured */
+};
+
+#define BEST_INIT ((struct best){ .us = INT64_MAX, .slowness = SLOWNESS_MAX })
+
+/* Note another attempt. The machine is measured only when a bound is exceeded. */
+static void best_note(struct best *best, int64_t us, int64_t bound_us)
+{
+	double now;
+
+	best->us = us < best->us ? us : best->us;
+	if (best->us <= bound_us)
+		return;
+	now = slowness();
+	best->slowness = now < best->slowness ? now : best->slowness;
+}
+
+/* Print the result of a row. Returns whether it is late, even for a machine that is as slow as this
+ * one was at its best. */
+static bool best_is_late(const struct best *best, int64_t bound_us)
+{
+	printf("%6.1f ms of %2.0f  ", (double)best->us / 1e3, (double)bound_us / 1e3);
+	if (best->us <= bound_us)
+		return false;
+	printf("(on a machine %.1f times slower than at its best) ", best->slowness);
+	return (double)best->us > (double)bound_us * best->slowness;
+}
+
 static void check_rows(const struct row *rows, size_t count)
 {
 	bool is_late = false;
 
 	for (size_t i = 0; i < count; i++) {
-		int64_t best_us = INT64_MAX;
+		struct best best = BEST_INIT;
 
-		for (int k = 0; k < ATTEMPTS && best_us > rows[i].bound_us; k++) {
-			int64_t us = measure(&rows[i]);
-
-			best_us = us < best_us ? us : best_us;
-		}
-		printf("%6.1f ms of %2.0f  %.60s\n", (double)best_us / 1e3,
-		       (double)rows[i].bound_us / 1e3, rows[i].call);
-		is_late |= best_us > rows[i].bound_us;
+		for (int k = 0; k < ATTEMPTS && best.us > rows[i].bound_us; k++)
+			best_note(&best, measure(&rows[i]), rows[i].bound_us);
+		is_late |= best_is_late(&best, rows[i].bound_us);
+		printf("%.60s\n", rows[i].call);
 	}
 	TEST_ASSERT_FALSE_MESSAGE(is_late, "a command holds up the loop for longer than it may");
 }
@@ -289,23 +317,22 @@ static void check_rows(const struct row *rows, size_t count)
 
 #define EIGHT_LIMITS "limits [\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"]"
 
+/* New jobs: those of an earlier row have longer histories, and POP hands out at most 4 MB. */
+#define RENEW_X "CANCEL *10000(x#);MULTIPUT w q 0 jobs *10000(x#,k,{})"
+#define RENEW_L "CANCEL *10000(l#);MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{})"
+
 static const struct row on_many_jobs[] = {
 	{ "MULTIPUT w q 0 jobs *10000(x#,k,{})", WORKER_US, NULL, "*10000" },
 	{ "MULTIPUT w q 0 tags [\"a\"] jobs *10000(x#,k,{})", WORKER_US, NULL, "*10000" },
 	{ "MULTIGET *10000(x#)", WORKER_US, NULL, NULL },
-	{ "POP q w 10000", WORKER_US, "MULTIPUT w q 0 jobs *10000(x#,k,{})", NULL },
-	{ "MPOP w 9000 *8999(none#) q COUNT 10000", WORKER_US,
-	  "MULTIPUT w q 0 jobs *10000(x#,k,{})", NULL },
-	{ "MPOP w 9000 *8999(none#) q COUNT 10000 ORDER roundrobin", WORKER_US,
-	  "MULTIPUT w q 0 jobs *10000(x#,k,{})", NULL },
+	{ "POP q w 10000", WORKER_US, RENEW_X, NULL },
+	{ "MPOP w 9000 *8999(none#) q COUNT 10000", WORKER_US, RENEW_X, NULL },
+	{ "MPOP w 9000 *8999(none#) q COUNT 10000 ORDER roundrobin", WORKER_US, RENEW_X, NULL },
 	{ "MULTIHEARTBEAT w *10000(x#)", WORKER_US, NULL, "*10000" },
-	{ "TIMEOUT *10000(x#)", WORKER_US, "MULTIPUT w q 0 jobs *10000(x#,k,{});POP q w 10000",
-	  NULL },
-	{ "POP q w2 10000", WORKER_US,
-	  "MULTIPUT w q 0 jobs *10000(x#,k,{});POP q w 10000;TIMEOUT *10000(x#)", NULL },
-	{ "MULTICOMPLETE w q *10000(x#,{})", WORKER_US,
-	  "MULTIPUT w q 0 jobs *10000(x#,k,{});POP q w 10000", "*10000" },
-	{ "CANCEL *10000(x#)", WORKER_US, "MULTIPUT w q 0 jobs *10000(x#,k,{})", "*10000" },
+	{ "TIMEOUT *10000(x#)", WORKER_US, RENEW_X ";POP q w 10000", NULL },
+	{ "POP q w2 10000", WORKER_US, RENEW_X ";POP q w 10000;TIMEOUT *10000(x#)", NULL },
+	{ "MULTICOMPLETE w q *10000(x#,{})", WORKER_US, RENEW_X ";POP q w 10000", "*10000" },
+	{ "CANCEL *10000(x#)", WORKER_US, RENEW_X, "*10000" },
 	{ "CANCEL *10000(unknown#)", WORKER_US, NULL, "*0" },
 	{ "UNFAIL q group 10000", WORKER_US, NULL, ":10000" },
 	{ "POP running w 10000", WORKER_US, NULL, NULL },
@@ -313,12 +340,10 @@ static const struct row on_many_jobs[] = {
 	/* Jobs with a limit, in a queue of their own. */
 	{ "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{})", WORKER_US, "CANCEL *10000(l#)",
 	  "*10000" },
-	{ "POP lq w 10000", WORKER_US, "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{})",
-	  NULL },
+	{ "POP lq w 10000", WORKER_US, RENEW_L, NULL },
 	{ "MULTIHEARTBEAT w *10000(l#)", WORKER_US, NULL, "*10000" },
-	{ "PEEK lq 10000", WORKER_US, "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{})", NULL },
-	{ "MULTICOMPLETE w lq *10000(l#,{})", WORKER_US,
-	  "MULTIPUT w lq 0 limits [\"a\"] jobs *10000(l#,k,{});POP lq w 10000", "*10000" },
+	{ "PEEK lq 10000", WORKER_US, RENEW_L, NULL },
+	{ "MULTICOMPLETE w lq *10000(l#,{})", WORKER_US, RENEW_L ";POP lq w 10000", "*10000" },
 	/* Jobs with as many limits as a job may have. A pop hands out 3,125 of them. */
 	{ "MULTIPUT w mq 0 " EIGHT_LIMITS " jobs *10000(e#,k,{})", WORKER_US, NULL, "*10000" },
 	{ "POP mq w 10000", WORKER_US, "MULTIPUT w mq 0 " EIGHT_LIMITS " jobs *10000(e#,k,{})",
@@ -428,8 +453,7 @@ static const struct row on_many_edges[] = {
 	{ "CANCEL *5000(x#)", WORKER_US, "MULTIPUT w q 0 depends [\"b9\"] jobs *5000(x#,k,{})",
 	  "*5000" },
 	{ "CANCEL d *9999(x#)", WORKER_US,
-	  "MULTIPUT w q 0 jobs *10000(x#,k,{});PUT w dq d k {} 0 depends =4998([\"x0\"|,\"x#\"|])",
-	  "*10000" },
+	  RENEW_X ";PUT w dq d k {} 0 depends =4998([\"x0\"|,\"x#\"|])", "*10000" },
 	{ "CANCEL d e", WORKER_US,
 	  "PUT w dq d k {} 0 depends =4000([\"b0\"|,\"b#\"|]);"
 	  "PUT w dq e k {} 0 depends =4000([\"b0\"|,\"b#\"|])",
@@ -682,18 +706,16 @@ static void transactions(void)
 	bool is_late = false;
 
 	for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
-		int64_t best_us = INT64_MAX;
+		struct best best = BEST_INIT;
 
-		for (int k = 0; k < ATTEMPTS && best_us > TRANSACTION_US; k++) {
-			int64_t us;
-
+		for (int k = 0; k < ATTEMPTS && best.us > TRANSACTION_US; k++) {
 			TEST_ASSERT_EQUAL_INT('*', execute(reads[i], 9000)[0]);
-			us = peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:");
-			best_us = us < best_us ? us : best_us;
+			best_note(&best,
+				  peer_ask_number(monitor, "INFO stats", "eventloop_cpu_max:"),
+				  TRANSACTION_US);
 		}
-		printf("%6.1f ms of %2.0f  9000 x %s\n", (double)best_us / 1e3,
-		       TRANSACTION_US / 1e3, reads[i]);
-		is_late |= best_us > TRANSACTION_US;
+		is_late |= best_is_late(&best, TRANSACTION_US);
+		printf("9000 x %s\n", reads[i]);
 	}
 	TEST_ASSERT_FALSE_MESSAGE(is_late,
 				  "a transaction holds up the loop for longer than it may");
@@ -739,7 +761,7 @@ static void transactions_with_many_links(void)
 		{ "PUT w tq p# k {} 0 tags =4998([\"0\"|,\"tag-#\"|])", 40, "-EXECABORT" },
 		{ "CANCEL p#", 5, "*5" },
 	};
-	int64_t best_us[sizeof rows / sizeof *rows];
+	struct best best[sizeof rows / sizeof *rows];
 	bool is_late = true;
 
 	for (int k = 0; k < ATTEMPTS && is_late; k++) {
@@ -747,13 +769,17 @@ static void transactions_with_many_links(void)
 		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 			int64_t us = measure_transaction(&rows[i]);
 
-			best_us[i] = k == 0 || us < best_us[i] ? us : best_us[i];
-			is_late |= best_us[i] > TRANSACTION_US;
+			if (k == 0)
+				best[i] = BEST_INIT;
+			best_note(&best[i], us, TRANSACTION_US);
+			is_late |= best[i].us > TRANSACTION_US;
 		}
 	}
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		printf("%6.1f ms of %2.0f  %d x %.50s\n", (double)best_us[i] / 1e3,
-		       TRANSACTION_US / 1e3, rows[i].count, rows[i].words);
+	is_late = false;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		is_late |= best_is_late(&best[i], TRANSACTION_US);
+		printf("%d x %.50s\n", rows[i].count, rows[i].words);
+	}
 	TEST_ASSERT_FALSE_MESSAGE(is_late,
 				  "a transaction holds up the loop for longer than it may");
 }
