@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "group_node.h"
 #include "qlessd.h"
 #include "stored_dump.h"
 #include "unit.h"
@@ -24,7 +25,6 @@
 /* Commands between two kills. */
 #define COMMANDS 150
 #define ATTEMPTS 10
-#define GROUP_ID "00112233445566778899aabbccddeeff"
 
 enum known {
 	UNKNOWN, /* no command about it was acknowledged */
@@ -123,39 +123,19 @@ static bool find_leader(const struct node *other_than)
 
 /* ---- nodes ---- */
 
-static void start(struct node *n, bool begins)
+static void start(struct node *n, enum group_birth birth)
 {
-	char id[16], port[16], group_port[16], announce[32], members[200];
+	char members[GROUP_MEMBERS_SIZE];
 	int len = 0;
 
 	for (int i = 0; i < NODES; i++)
 		len += snprintf(members + len, sizeof members - (size_t)len, "%d=127.0.0.1:%d ",
 				i + 1, nodes[i].group_port);
-	snprintf(id, sizeof id, "%d", (int)(n - nodes) + 1);
-	snprintf(port, sizeof port, "%d", n->port);
-	snprintf(group_port, sizeof group_port, "%d", n->group_port);
-	snprintf(announce, sizeof announce, "127.0.0.1:%d", n->port);
-	const char *const args[] = { "--replication-id",
-				     id,
-				     "--replication-port",
-				     group_port,
-				     "--replication-announce",
-				     announce,
-				     "--port",
-				     port,
-				     "--databases",
-				     "1",
-				     begins ? "--begin-group" : NULL,
-				     "--group-id",
-				     GROUP_ID,
-				     "--group-members",
-				     members,
-				     NULL };
-
-	if (begins)
-		qlessd_start_with(&n->q, args);
-	else
-		qlessd_start_again(&n->q, args);
+	group_node_start(&n->q, &(struct group_node_start){ .id = (int)(n - nodes) + 1,
+							    .port = n->port,
+							    .group_port = n->group_port,
+							    .birth = birth,
+							    .members = members });
 }
 
 void setUp(void)
@@ -166,7 +146,7 @@ void setUp(void)
 		nodes[i] = (struct node){ .port = qlessd_free_port(),
 					  .group_port = qlessd_free_port() };
 	for (int i = 0; i < NODES; i++)
-		start(&nodes[i], /* begins= */ true);
+		start(&nodes[i], GROUP_FOUNDS);
 	WAIT_UNTIL(find_leader(NULL));
 }
 
@@ -374,7 +354,7 @@ static void a_killed_leader_loses_nothing(void)
 		WAIT_UNTIL(find_leader(killed));
 		run_commands(COMMANDS / 3);
 		check_ledger();
-		start(killed, /* begins= */ false);
+		start(killed, GROUP_CONTINUES);
 	}
 	check_states();
 }
@@ -417,7 +397,7 @@ static bool forget_command(void)
 	qlessd_halt(&old->q);
 	for (int i = 0; i < NODES; i++) {
 		if (&nodes[i] != old)
-			start(&nodes[i], /* begins= */ false);
+			start(&nodes[i], GROUP_CONTINUES);
 	}
 	WAIT_UNTIL(find_leader(old));
 	run_commands(COMMANDS / 3);
@@ -488,8 +468,8 @@ static void without_a_majority_nothing_is_acknowledged(void)
 	TEST_ASSERT_NOT_NULL(reply);
 	TEST_ASSERT_EQUAL_STRING("MASTERDOWN no leader is known", reply->str);
 	freeReplyObject(reply);
-	start(others[0], /* begins= */ false);
-	start(others[1], /* begins= */ false);
+	start(others[0], GROUP_CONTINUES);
+	start(others[1], GROUP_CONTINUES);
 	WAIT_UNTIL(find_leader(NULL));
 	run_commands(COMMANDS);
 	check_ledger();

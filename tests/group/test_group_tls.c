@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "certs.h"
+#include "group_node.h"
 #include "qlessd.h"
 #include "unit.h"
 #include "wait.h"
 
-#define NODES	 2
-#define GROUP_ID "00112233445566778899aabbccddeeff"
+#define NODES 2
 
 struct node {
 	struct qlessd q;
@@ -25,41 +25,29 @@ struct node {
 static struct tempdir dir;
 static struct node nodes[NODES];
 
-static void start(struct node *n, bool begins)
+static void start(struct node *n, enum group_birth birth)
 {
-	char id[16], port[16], group_port[16], members[100], cert[300], key[300], ca[300];
+	char members[GROUP_MEMBERS_SIZE], cert[300], key[300], ca[300];
 
-	snprintf(id, sizeof id, "%d", (int)(n - nodes) + 1);
-	snprintf(port, sizeof port, "%d", n->port);
-	snprintf(group_port, sizeof group_port, "%d", n->group_port);
 	snprintf(members, sizeof members, "1=127.0.0.1:%d 2=127.0.0.1:%d", nodes[0].group_port,
 		 nodes[1].group_port);
 	snprintf(cert, sizeof cert, "%s/%s.crt", dir.path, n->cert);
 	snprintf(key, sizeof key, "%s/%s.key", dir.path, n->cert);
 	snprintf(ca, sizeof ca, "%s/ca.crt", dir.path);
-	const char *const args[] = { "--replication-id",
-				     id,
-				     "--replication-port",
-				     group_port,
-				     "--port",
-				     port,
-				     "--replication-tls-cert-file",
-				     cert,
-				     "--replication-tls-key-file",
-				     key,
-				     "--replication-tls-ca-cert-file",
-				     ca,
-				     begins ? "--begin-group" : NULL,
-				     "--group-id",
-				     GROUP_ID,
-				     "--group-members",
-				     members,
-				     NULL };
+	const char *const certificates[] = { "--replication-tls-cert-file",
+					     cert,
+					     "--replication-tls-key-file",
+					     key,
+					     "--replication-tls-ca-cert-file",
+					     ca,
+					     NULL };
 
-	if (begins)
-		qlessd_start_with(&n->q, args);
-	else
-		qlessd_start_again(&n->q, args);
+	group_node_start(&n->q, &(struct group_node_start){ .id = (int)(n - nodes) + 1,
+							    .port = n->port,
+							    .group_port = n->group_port,
+							    .birth = birth,
+							    .members = members,
+							    .others = certificates });
 }
 
 /* Start both nodes, of which the second one has another certificate. */
@@ -72,7 +60,7 @@ static void start_both(const char *second)
 		nodes[i].group_port = qlessd_free_port();
 	}
 	for (int i = 0; i < NODES; i++)
-		start(&nodes[i], /* begins= */ true);
+		start(&nodes[i], GROUP_FOUNDS);
 }
 
 void setUp(void)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "group_node.h"
 #include "qlessd.h"
 #include "stored_dump.h"
 #include "unit.h"
@@ -15,12 +16,9 @@
 
 #define FOUNDERS 3
 #define NODES	 4
-#define GROUP_ID "00112233445566778899aabbccddeeff"
 /* Clients that send commands while the leader changes, and commands of each. */
 #define CLIENTS 6
 #define BURST	100
-
-enum birth { FOUNDS, JOINS, CONTINUES };
 
 struct node {
 	struct qlessd q;
@@ -143,47 +141,19 @@ static const char *role_in_list(const struct node *asked, int id)
 
 /* ---- nodes ---- */
 
-static void start(struct node *n, enum birth birth)
+static void start(struct node *n, enum group_birth birth)
 {
-	char id[16], port[16], group_port[16], announce[32], members[200];
-	const char *args[24];
-	size_t count = 0;
+	char members[GROUP_MEMBERS_SIZE];
 	int len = 0;
 
 	for (int i = 0; i < FOUNDERS; i++)
 		len += snprintf(members + len, sizeof members - (size_t)len, "%d=127.0.0.1:%d ",
 				nodes[i].id, nodes[i].group_port);
-	snprintf(id, sizeof id, "%d", n->id);
-	snprintf(port, sizeof port, "%d", n->port);
-	snprintf(group_port, sizeof group_port, "%d", n->group_port);
-	snprintf(announce, sizeof announce, "127.0.0.1:%d", n->port);
-	const char *const common[] = { "--replication-id",
-				       id,
-				       "--replication-port",
-				       group_port,
-				       "--replication-announce",
-				       announce,
-				       "--port",
-				       port,
-				       "--databases",
-				       "1" };
-
-	for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-		args[count++] = common[i];
-	if (birth != CONTINUES) {
-		args[count++] = birth == JOINS ? "--join-group" : "--begin-group";
-		args[count++] = "--group-id";
-		args[count++] = GROUP_ID;
-	}
-	if (birth == FOUNDS) {
-		args[count++] = "--group-members";
-		args[count++] = members;
-	}
-	args[count] = NULL;
-	if (birth == CONTINUES)
-		qlessd_start_again(&n->q, args);
-	else
-		qlessd_start_with(&n->q, args);
+	group_node_start(&n->q, &(struct group_node_start){ .id = n->id,
+							    .port = n->port,
+							    .group_port = n->group_port,
+							    .birth = birth,
+							    .members = members });
 }
 
 void setUp(void)
@@ -194,7 +164,7 @@ void setUp(void)
 					  .port = qlessd_free_port(),
 					  .group_port = qlessd_free_port() };
 	for (int i = 0; i < FOUNDERS; i++)
-		start(&nodes[i], FOUNDS);
+		start(&nodes[i], GROUP_FOUNDS);
 	leader();
 }
 
@@ -444,7 +414,7 @@ static void a_fourth_node_joins_under_load_and_leads(void)
 	check_reply(old, command, "OK");
 	TEST_ASSERT_EQUAL_STRING("learner", role_in_list(old, 4));
 	TEST_ASSERT_TRUE(info_has(old, "progress=waits for a connection"));
-	start(new, JOINS);
+	start(new, GROUP_JOINS);
 	for (int64_t until = wait_now_ms() + WAIT_MAX_MS;
 	     strcmp(role_in_list(old, 4), "voter") != 0;) {
 		TEST_ASSERT_TRUE(wait_now_ms() < until);
@@ -464,7 +434,7 @@ static void a_fourth_node_joins_under_load_and_leads(void)
 	/* A node that has joined needs no option to start again. */
 	for (int i = 0; i < NODES; i++) {
 		if (&nodes[i] != killed)
-			start(&nodes[i], CONTINUES);
+			start(&nodes[i], GROUP_CONTINUES);
 	}
 	put_jobs(10);
 }
@@ -480,7 +450,7 @@ static void replace_removes_the_old_node_when_the_new_one_votes(void)
 	WAIT_UNTIL(is_done(first, command));
 	TEST_ASSERT_TRUE(info_has(first, "progress=is replaced"));
 	TEST_ASSERT_EQUAL_STRING("voter", role_in_list(first, old->id));
-	start(new, JOINS);
+	start(new, GROUP_JOINS);
 	WAIT_UNTIL(strcmp(role_in_list(first, 4), "voter") == 0 &&
 		   role_in_list(first, old->id)[0] == '\0');
 	kill_node(old);
