@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -253,6 +254,27 @@ void peer_send_blindly(struct peer *p, const void *bytes, size_t len)
 			return;
 		}
 	}
+}
+
+void peer_ask_for_echo(struct peer *p, size_t len)
+{
+	char *bytes = malloc(len), head[64];
+
+	memset(bytes, 'x', len);
+	snprintf(head, sizeof head, "*2\r\n$4\r\nECHO\r\n$%zu\r\n", len);
+	peer_send_blindly(p, head, strlen(head));
+	peer_send_blindly(p, bytes, len);
+	peer_send_blindly(p, "\r\n", 2);
+	free(bytes);
+}
+
+void peer_skip_echo(struct peer *p, size_t len)
+{
+	char head[64];
+
+	snprintf(head, sizeof head, "$%zu\r\n", len);
+	peer_expect(p, head);
+	peer_skip(p, len + 2);
 }
 
 /* Read what has arrived. Returns false at the end of the connection, or if nothing has arrived. */

@@ -58,6 +58,9 @@ void peer_send(struct peer *p, const void *bytes, size_t len);
 /* peer_send() that does not read in between, and does not fail if the server closes the connection.
  * */
 void peer_send_blindly(struct peer *p, const void *bytes, size_t len);
+/* Ask for an echo of `len` bytes, and read nothing of it. peer_skip_echo() does that. */
+void peer_ask_for_echo(struct peer *p, size_t len);
+void peer_skip_echo(struct peer *p, size_t len);
 /* Whether the server can read everything that was sent. The last bytes may wait on this side until
  * the others are acknowledged. */
 bool peer_is_delivered(struct peer *p);

@@ -117,29 +117,13 @@ static int64_t jobs(void)
 }
 
 /* Sends the request after an echo that nobody reads. Returns when its data is being checked, which
- * goes on after skip_echo(). */
+ * goes on after peer_skip_echo(). */
 static void begin_slowly(void)
 {
-	char *bytes = malloc(ECHO_BYTES), head[64];
-
-	memset(bytes, 'x', ECHO_BYTES);
-	snprintf(head, sizeof head, "*2\r\n$4\r\nECHO\r\n$%zu\r\n", ECHO_BYTES);
-	peer_send_blindly(slow, head, strlen(head));
-	peer_send_blindly(slow, bytes, ECHO_BYTES);
-	peer_send_blindly(slow, "\r\n", 2);
-	free(bytes);
+	peer_ask_for_echo(slow, ECHO_BYTES);
 	peer_send_blindly(slow, buf_data(&request), request.len);
 	buf_clear(&request);
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "blocked_clients:") == 1);
-}
-
-static void skip_echo(void)
-{
-	char head[64];
-
-	snprintf(head, sizeof head, "$%zu\r\n", ECHO_BYTES);
-	peer_expect(slow, head);
-	peer_skip(slow, ECHO_BYTES + 2);
 }
 
 static void begin_put(void)
@@ -157,7 +141,7 @@ static void nothing_is_put_before_all_data_is_checked(void)
 	for (int i = 0; i < TURNS; i++)
 		ASK(p, "PING", "+PONG\r\n");
 	TEST_ASSERT_EQUAL_INT64(0, jobs());
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	TEST_ASSERT_EQUAL_STRING_LEN("*2000\r\n$2\r\nj0\r\n", peer_reply(slow), 15);
 	TEST_ASSERT_EQUAL_INT64(JOBS, jobs());
 	ASK_HAS(p, "GET j1999", "\"data\":\"[1999,1e5,");
@@ -192,7 +176,7 @@ static void a_pause_holds_a_batch_that_is_being_checked(void)
 {
 	begin_put();
 	ASK(p, "CLIENT PAUSE 1000000 WRITE", "+OK\r\n");
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	for (int i = 0; i < TURNS; i++)
 		ASK(p, "PING", "+PONG\r\n");
 	TEST_ASSERT_EQUAL_INT64(0, jobs());
@@ -207,7 +191,7 @@ static void a_user_that_loses_the_permission_puts_nothing(void)
 	ASK(slow, "AUTH putter x", "+OK\r\n");
 	begin_put();
 	ASK(p, "ACL SETUSER putter -multiput", "+OK\r\n");
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	TEST_ASSERT_NOT_NULL(strstr(peer_reply(slow), "-NOPERM this user has no permissions"));
 	TEST_ASSERT_EQUAL_INT64(0, jobs());
 }
@@ -219,7 +203,7 @@ static void a_user_that_loses_the_queue_puts_nothing(void)
 	add_batch("QLESS multiput 1e11 w q 0 jobs", "j", "k", -1);
 	begin_slowly();
 	ASK(p, "ACL SETUSER putter resetkeys ~other", "+OK\r\n");
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	TEST_ASSERT_EQUAL_STRING_LEN("-NOPERM", peer_reply(slow), 7);
 	TEST_ASSERT_EQUAL_INT64(0, jobs());
 }
@@ -233,7 +217,7 @@ static void a_batch_that_is_being_checked_needs_memory_later(void)
 	begin_put();
 	ASK(p, "CONFIG SET maxmemory 1", "+OK\r\n");
 	WAIT_UNTIL(strncmp(peer_ask(p, "RECUR q r k {} interval 60 0"), "-OOM", 4) == 0);
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	TEST_ASSERT_EQUAL_STRING_LEN("-OOM", peer_reply(slow), 4);
 	ASK(p, "CONFIG SET maxmemory 0", "+OK\r\n");
 	TEST_ASSERT_EQUAL_INT64(0, jobs());
@@ -254,7 +238,7 @@ static void a_batch_survives_a_flush(void)
 	add_batch("MULTIPUT w q 0 jobs", "j", "k", -1);
 	begin_slowly();
 	ASK(p, "FLUSHALL", "+OK\r\n");
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	TEST_ASSERT_EQUAL_STRING_LEN("*2000\r\n", peer_reply(slow), 7);
 	TEST_ASSERT_EQUAL_INT64(JOBS, jobs());
 	ASK(p, "GET old", "$-1\r\n");
@@ -266,7 +250,7 @@ static void numbers_are_given_when_the_jobs_are_put(void)
 	add_batch("MULTIPUT w q 0 jobs", "+", "k", -1);
 	begin_slowly();
 	ASK(p, "PUT w q + k {} 0", "$1\r\n1\r\n");
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	TEST_ASSERT_EQUAL_STRING_LEN("*2000\r\n$1\r\n2\r\n$1\r\n3\r\n", peer_reply(slow), 21);
 	ASK_HAS(p, "GET 2001", "\"data\":\"[1999,1e5,");
 }
@@ -309,7 +293,7 @@ static void large_completions_are_answered_one_by_one(void)
 	add_batch("MULTICOMPLETE w q", "j", NULL, 5);
 	begin_slowly();
 	TEST_ASSERT_EQUAL_INT64(1999, peer_ask_number(p, "QUEUES q", "\"running\":"));
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	reply = peer_reply(slow);
 	TEST_ASSERT_EQUAL_STRING_LEN("*2000\r\n$8\r\ncomplete\r\n", reply, 21);
 	TEST_ASSERT_NOT_NULL(strstr(reply, "\r\n-BADJSON data must be JSON; found \"{oops\""));

@@ -48,19 +48,6 @@ static void pass(double seconds)
 	ahead_pass(&ahead, &q, seconds);
 }
 
-/* Ask for an echo of `bytes`, and read nothing. */
-static void ask_for_bytes(struct peer *peer, size_t len)
-{
-	char *bytes = malloc(len), head[64];
-
-	memset(bytes, 'x', len);
-	snprintf(head, sizeof head, "*2\r\n$4\r\nECHO\r\n$%zu\r\n", len);
-	peer_send_blindly(peer, head, strlen(head));
-	peer_send_blindly(peer, bytes, len);
-	peer_send_blindly(peer, "\r\n", 2);
-	free(bytes);
-}
-
 /* Publish on the channel x. */
 static void publish_bytes(size_t len)
 {
@@ -93,7 +80,7 @@ static void a_client_that_does_not_read_its_replies_is_closed(void)
 	peer_connect_small_buffers(true);
 	slow = peer_connect(&q);
 	for (size_t asked = 0; asked < BACKLOG_MAX && disconnects() == 0; asked += 512 * 1024)
-		ask_for_bytes(slow, (size_t)512 * 1024);
+		peer_ask_for_echo(slow, (size_t)512 * 1024);
 	TEST_ASSERT_EQUAL_INT64(1, disconnects());
 	TEST_ASSERT_TRUE(qlessd_has_logged(&q, "client-output-buffer-limit"));
 	WAIT_UNTIL(peer_ask_number(p, "INFO clients", "connected_clients:") == 1);
@@ -169,7 +156,7 @@ static bool is_behind(void)
 static void fall_behind(struct peer *slow)
 {
 	for (size_t asked = 0; asked < BACKLOG_MAX && !is_behind(); asked += 1024 * 1024)
-		ask_for_bytes(slow, (size_t)1024 * 1024);
+		peer_ask_for_echo(slow, (size_t)1024 * 1024);
 	TEST_ASSERT_TRUE(is_behind());
 }
 
@@ -429,7 +416,7 @@ static void a_slow_reader_is_not_idle(void)
 	peer_ask(slow, "CLIENT SETNAME slow");
 	ASK(p, "CONFIG SET timeout 1000", "+OK\r\n");
 	ASK(p, "CONFIG SET proto-max-bulk-len 64mb client-query-buffer-limit 64mb", "+OK\r\n");
-	ask_for_bytes(slow, len);
+	peer_ask_for_echo(slow, len);
 	WAIT_UNTIL(is_behind());
 	for (int i = 0; i < 5; i++) {
 		int64_t before = pending_of("slow");

@@ -79,25 +79,9 @@ static int64_t waiting_clients(void)
 /* Send a command after an echo that nobody reads, and wait until it has begun. */
 static void begin_slowly(const char *words)
 {
-	char *bytes = malloc(ECHO_BYTES), head[64];
-
-	memset(bytes, 'x', ECHO_BYTES);
-	snprintf(head, sizeof head, "*2\r\n$4\r\nECHO\r\n$%zu\r\n", ECHO_BYTES);
-	peer_send_blindly(slow, head, strlen(head));
-	peer_send_blindly(slow, bytes, ECHO_BYTES);
-	peer_send_blindly(slow, "\r\n", 2);
-	free(bytes);
+	peer_ask_for_echo(slow, ECHO_BYTES);
 	peer_send_words(slow, words);
 	WAIT_UNTIL(waiting_clients() == 1);
-}
-
-static void skip_echo(void)
-{
-	char head[64];
-
-	snprintf(head, sizeof head, "$%zu\r\n", ECHO_BYTES);
-	peer_expect(slow, head);
-	peer_skip(slow, ECHO_BYTES + 2);
 }
 
 /* Count how often a jid occurs in a reply. */
@@ -309,7 +293,7 @@ static void others_go_on_and_later_requests_wait_for_their_turn(void)
 	peer_send_words(slow, "ECHO after");
 	ASK(p, "PING", "+PONG\r\n");
 	TEST_ASSERT_EQUAL_INT64(1, waiting_clients());
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	TEST_ASSERT_EQUAL_STRING_LEN("*60002\r\n", peer_reply(slow), 8);
 	peer_expect(slow, "$5\r\nafter\r\n");
 	TEST_ASSERT_EQUAL_INT64(0, waiting_clients());
@@ -323,7 +307,7 @@ static void jobs_that_stay_in_their_place_are_listed_exactly_once(void)
 	begin_slowly("PEEK q 1000000");
 	peer_ask(p, "POP q w 1000");
 	put_jobs(p, "q", JOBS, BATCH);
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	reply = peer_reply(slow);
 	for (int i = 1000; i < JOBS; i += 97)
 		TEST_ASSERT_EQUAL_INT(1, occurrences(reply, i));
@@ -336,7 +320,7 @@ static void a_flush_ends_a_listing_early(void)
 	begin_slowly("PEEK q 1000000");
 	ASK(p, "FLUSHALL", "+OK\r\n");
 	put_jobs(p, "other", JOBS, 10);
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	reply = peer_reply(slow);
 	TEST_ASSERT_EQUAL_INT(1, occurrences(reply, 0));
 	TEST_ASSERT_EQUAL_INT(0, occurrences(reply, JOBS - 1));
@@ -371,7 +355,7 @@ static void a_pause_does_not_stop_a_command_that_has_begun(void)
 {
 	begin_slowly("KEYS *");
 	ASK(p, "CLIENT PAUSE 100000", "+OK\r\n");
-	skip_echo();
+	peer_skip_echo(slow, ECHO_BYTES);
 	TEST_ASSERT_EQUAL_STRING_LEN("*60002\r\n", peer_reply(slow), 8);
 }
 
