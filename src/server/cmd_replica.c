@@ -9,8 +9,7 @@
 #include "server/server_int.h"
 #include "util/num.h"
 
-/* A server with a replication-port may have no group yet. */
-static bool check_group(struct request *req)
+bool commands_check_group(struct request *req)
 {
 	if (server_of(req)->member != NULL)
 		return true;
@@ -60,7 +59,7 @@ void replica_cmd_add(struct request *req)
 	char address[MEMBERS_ADDRESS_SIZE];
 	uint64_t id;
 
-	if (check_group(req) && read_id(req, 0, &id) && read_address(req, 1, address))
+	if (commands_check_group(req) && read_id(req, 0, &id) && read_address(req, 1, address))
 		answer(req, member_add(server_of(req), id, address, &error), &error);
 }
 
@@ -69,7 +68,7 @@ void replica_cmd_remove(struct request *req)
 	struct buf error = BUF_INIT(1024);
 	uint64_t id;
 
-	if (check_group(req) && read_id(req, 0, &id))
+	if (commands_check_group(req) && read_id(req, 0, &id))
 		answer(req, member_remove(server_of(req), id, &error), &error);
 }
 
@@ -79,7 +78,7 @@ void replica_cmd_replace(struct request *req)
 	char address[MEMBERS_ADDRESS_SIZE];
 	uint64_t old, new;
 
-	if (check_group(req) && read_id(req, 0, &old) && read_id(req, 1, &new) &&
+	if (commands_check_group(req) && read_id(req, 0, &old) && read_id(req, 1, &new) &&
 	    read_address(req, 2, address))
 		answer(req, member_replace(server_of(req), old, new, address, &error), &error);
 }
@@ -124,7 +123,7 @@ void replica_cmd_list(struct request *req)
 	const struct server *s = server_of(req);
 	struct member_peer peer;
 
-	if (!check_group(req))
+	if (!commands_check_group(req))
 		return;
 	reply_array(req->reply, member_count(s));
 	for (unsigned i = 0; i < member_count(s); i++) {
@@ -163,7 +162,7 @@ void cmd_failover(struct request *req)
 	char heir[MEMBERS_ADDRESS_SIZE];
 	bool has_begun;
 
-	if (!check_group(req) || !read_heir(req, heir))
+	if (!commands_check_group(req) || !read_heir(req, heir))
 		return;
 	has_begun = member_begin_handover(s, heir[0] != '\0' ? heir : NULL, &error);
 	answer(req, has_begun ? 0 : -1, &error);

@@ -9,16 +9,6 @@
 #include "server/sentinel.h"
 #include "server/server_int.h"
 
-/* A server with a replication-port may have no group yet. */
-static bool check_group(struct request *req)
-{
-	if (server_of(req)->member != NULL)
-		return true;
-	reply_error(req->reply, "ERR",
-		    STR("this server is not a node of a group; see --begin-group in qlessd(8)"));
-	return false;
-}
-
 static bool is_name(const struct request *req)
 {
 	return str_equal(req->args[0], str_from(server_of(req)->config->replication_name));
@@ -27,7 +17,7 @@ static bool is_name(const struct request *req)
 /* Writes an error if there is no group, or the first argument is not its name. */
 static bool check_name(struct request *req)
 {
-	if (!check_group(req))
+	if (!commands_check_group(req))
 		return false;
 	if (is_name(req))
 		return true;
@@ -170,7 +160,7 @@ void sentinel_cmd_address(struct request *req)
 {
 	struct sentinel_view view = { .leader = NULL };
 
-	if (!check_group(req))
+	if (!commands_check_group(req))
 		return;
 	if (is_name(req))
 		look(req, &view);
@@ -200,7 +190,7 @@ void sentinel_cmd_masters(struct request *req)
 {
 	struct sentinel_view view;
 
-	if (!check_group(req))
+	if (!commands_check_group(req))
 		return;
 	look(req, &view);
 	reply_array(req->reply, view.leader != NULL);
@@ -216,7 +206,7 @@ void sentinel_cmd_myid(struct request *req)
 {
 	struct sentinel_view view;
 
-	if (!check_group(req))
+	if (!commands_check_group(req))
 		return;
 	look(req, &view);
 	if (view.own != NULL)

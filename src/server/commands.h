@@ -12,6 +12,10 @@ struct command_table;
  * have. command_table_free() frees it. */
 struct command_table *commands_new(bool has_group);
 
+/* Returns whether this server is a node of a group. Otherwise writes an error: a server with a
+ * replication-port may have no group yet. */
+bool commands_check_group(struct request *req);
+
 command_handler client_getname;
 command_handler client_id;
 command_handler client_info;

@@ -3,10 +3,12 @@
  *
  *	member.c	the node on the event loop
  *	member_base.c	snapshots that nodes fetch from each other
- *	member_words.c	the words about itself, and about its birth
- *	sentinel.c	what it says about the group to client libraries
+ *	member_tls.c	certificates of the connections between nodes
+ *	member_reads.c	replies to reads wait for a round
  *	member_change.c	REPLICA
  *	member_handover.c	FAILOVER
+ *	member_words.c	the words about itself, and about its birth
+ *	sentinel.c	what it says about the group to client libraries
  */
 #ifndef SERVER_MEMBER_INT_H
 #define SERVER_MEMBER_INT_H
